@@ -46,7 +46,8 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
 /** Opens the table of a deployment, for work that may take ten minutes. */
 export function openTable(stack: DeployedStack): Table {
   const client = new DynamoDBClient(stack.access)
-  return dynamodbTable(client, outputOf(stack, 'TableName'), systemClock, startBudget(systemClock, 600_000))
+  const access = { clock: systemClock, budget: startBudget(systemClock, 600_000) }
+  return dynamodbTable(client, outputOf(stack, 'TableName'), access)
 }
 
 /** Returns the address of the API of a deployment, without a slash at its end. */

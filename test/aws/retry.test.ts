@@ -33,7 +33,8 @@ async function run(errors: object[], budgetMilliseconds = 60_000, callMillisecon
     if (error) throw error
     return 'done'
   }
-  const outcome = await retry(call, clock, startBudget(clock, budgetMilliseconds)).catch((thrown) => thrown)
+  const access = { clock, budget: startBudget(clock, budgetMilliseconds) }
+  const outcome = await retry(call, [], access).catch((thrown) => thrown)
   return { outcome, calls: limits.length, limits, slept: clock.slept }
 }
 
@@ -116,5 +117,125 @@ describe('a DynamoDB call', () => {
   test('that fails with an error of the service fails with it', async () => {
     const failure = fail('CONFLICT.soft_deleted')
     expect((await run([failure], 1000, 1000)).outcome).toBe(failure)
+  })
+})
+
+describe('a table whose partitions throttle', () => {
+  const throttle = { name: 'ProvisionedThroughputExceededException' }
+  const conflict = canceled('TransactionConflict')
+
+  /** A process with its own clock. It makes calls, one after the other, and counts those that reach the table. */
+  function newProcess(jitter = 0) {
+    const clock = { ...fastClock(), jitter: () => jitter }
+    let sent = 0
+    /** Makes a call that fails with an error each time, or at its first attempts, or succeeds. */
+    async function call(
+      error: object | undefined,
+      capacities = ['write a'],
+      { critical = false, failures = Number.POSITIVE_INFINITY } = {},
+    ) {
+      const before = sent
+      const access = { clock, budget: startBudget(clock, 60_000) }
+      const work = async () => {
+        sent += 1
+        if (error && sent - before <= failures) throw error
+      }
+      const criticality = critical ? ('critical' as const) : ('sheddable' as const)
+      const thrown = await retry(work, capacities, { ...access, criticality }).catch((one) => one)
+      return { sent: sent - before, code: thrown?.code ?? thrown?.name }
+    }
+    return { clock, call }
+  }
+
+  /** Returns a process whose last calls were throttled. */
+  async function throttledProcess(capacities = ['write a'], error: object = throttle) {
+    const process = newProcess()
+    await process.call(error, capacities)
+    return process
+  }
+
+  test('is sent the three attempts of a first call', async () => {
+    expect(await newProcess().call(throttle)).toEqual({ sent: 3, code: 'DEPENDENCY.unavailable' })
+  })
+
+  test('is not sent a call right after three throttled ones: it fails with a retryable error', async () => {
+    const { call } = await throttledProcess()
+    expect(await call(undefined)).toEqual({ sent: 0, code: 'DEPENDENCY.unavailable' })
+  })
+
+  test.each([
+    ['a critical call', ['write a'], { critical: true }],
+    ['a call of another partition', ['write b'], {}],
+    ['a read of the partition', ['read a'], {}],
+  ])('is sent %s at once', async (_, capacities, options) => {
+    const { call } = await throttledProcess()
+    expect(await call(undefined, capacities, options)).toEqual({ sent: 1, code: undefined })
+  })
+
+  test('is sent calls again a second later, as the earliest Retry-After says', async () => {
+    const { call, clock } = await throttledProcess()
+    clock.pass(1000)
+    expect(await call(undefined)).toEqual({ sent: 1, code: undefined })
+  })
+
+  test('is sent calls by chance, the less the more of them it refused', async () => {
+    const sentAt = async (jitter: number) => {
+      const { call } = newProcess(jitter)
+      await call(throttle)
+      return (await call(undefined)).sent
+    }
+    // Three refused calls, less what their delays halve: an excess of less than 1 of 4.
+    expect(await sentAt(0.25)).toBe(1)
+    expect(await sentAt(0.2)).toBe(0)
+  })
+
+  test('is sent all calls while it admits each second attempt', async () => {
+    const { call } = newProcess()
+    const calls = []
+    for (let n = 0; n < 30; n += 1) calls.push(await call(throttle, ['write a'], { failures: 1 }))
+    expect(calls).toEqual(Array(30).fill({ sent: 2, code: undefined }))
+  })
+
+  test('another process is not shed', async () => {
+    await throttledProcess()
+    expect((await newProcess().call(undefined)).sent).toBe(1)
+  })
+
+  describe('in a transaction on several partitions', () => {
+    const both = ['write a', 'write b']
+
+    test('sheds calls of the throttled one only', async () => {
+      const { call } = await throttledProcess(both, canceled('ThrottlingError', 'None'))
+      expect((await call(undefined, ['write a'])).sent).toBe(0)
+      expect((await call(undefined, ['write b'])).sent).toBe(1)
+    })
+
+    test('counts a call that is shed for one partition against no other', async () => {
+      const { call } = newProcess()
+      // Both throttle, and then only one admits calls.
+      await call(canceled('ThrottlingError', 'ThrottlingError'), both)
+      const attempts = Array.from({ length: 30 }, () => call(undefined, both))
+      for (const { sent } of await Promise.all(attempts)) expect(sent).toBe(0)
+      await call(undefined, ['write b'], { critical: true })
+      expect((await call(undefined, ['write b'])).sent).toBe(1)
+    })
+  })
+
+  test('counts a failed condition as admitted, and a conflict as neither', async () => {
+    const failed = canceled('ConditionalCheckFailed')
+    const { call } = await throttledProcess()
+    await call(conflict, ['write a'], { critical: true })
+    expect((await call(undefined)).sent).toBe(0)
+    await call(failed, ['write a'], { critical: true })
+    await call(failed, ['write a'], { critical: true })
+    expect((await call(undefined)).sent).toBe(1)
+  })
+
+  test('remembers the thousand partitions that throttled last', async () => {
+    const { call, clock } = newProcess()
+    clock.sleep = async () => {}
+    for (let n = 0; n <= 1000; n += 1) await call(throttle, [`write ${n}`])
+    expect((await call(undefined, ['write 0'])).sent).toBe(1)
+    expect((await call(undefined, ['write 1'])).sent).toBe(0)
   })
 })

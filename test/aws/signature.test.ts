@@ -39,7 +39,7 @@ test('calls of the table are signed as AWS checks it', async () => {
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
   process.env.AWS_ENDPOINT_URL_DYNAMODB = `http://127.0.0.1:${port}`
-  const table = deployedTable('orders', systemClock, startBudget(systemClock, 60_000))
+  const table = deployedTable('orders', { clock: systemClock, budget: startBudget(systemClock, 60_000) })
   for (const pk of ['one', 'ä']) await table.put({ item: { pk, sk: '1' }, condition: 'none' })
   expect(sent).toHaveLength(2)
   expect(sent).toEqual(computed)
@@ -51,7 +51,8 @@ test('a call of the table is limited to the time that is left, and one milliseco
   const handle = jest.spyOn(dynamodbClient().config.requestHandler, 'handle')
   handle.mockResolvedValue({ response: { statusCode: 200, headers: {}, body: Buffer.from('{}') } } as never)
   const clock = { ...systemClock, now: () => 0 }
-  await deployedTable('orders', clock, startBudget(clock, 1233)).get({ pk: 'one', sk: '1' })
+  const table = deployedTable('orders', { clock, budget: startBudget(clock, 1233) })
+  await table.get({ pk: 'one', sk: '1' })
   expect(handle.mock.calls).toEqual([
     [expect.objectContaining({ milliseconds: 1233 + 1 }), expect.anything()],
   ])

@@ -28,7 +28,7 @@ export function discountCalls(service: Service): DiscountCalls {
   /** By the id of the commit. */
   const published = new Map<string, PublishedEvent[]>()
   const openTable = service.runtime.openTable
-  service.runtime.openTable = (budget) => publishing(openTable(budget), published)
+  service.runtime.openTable = (...opening) => publishing(openTable(...opening), published)
   const table = publishing(service.table, published)
   const post = (path: string, as: Identity, body: unknown, headers: Record<string, string>) =>
     service.call({

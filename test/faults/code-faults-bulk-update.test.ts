@@ -55,7 +55,7 @@ async function interruptAfter(rows: number, fault: 'throttle' | 'lose-answer' | 
   let begun = 0
   service.faults.inject({ when: (call) => isRow(call) && ++begun > rows, times: forever, fault })
   expectRetryable(await updateAll())
-  service.faults.reset()
+  service.endFaults(fault)
 }
 
 describe('an interrupted bulk update', () => {

@@ -147,6 +147,7 @@ describe('an export while the table fails', () => {
           if (answer.status >= 500) expectRetryable(answer)
           else expect(idsOf(answer.body ?? [...faulty.files.values()][0]?.bytes)).toEqual(ids)
           expect(answer.status === status).toBe(times === 1)
+          service.endFaults(fault)
           // If the response to the record's write was lost, the record exists without a returned export.
           if (answer.status === status || (fault === 'lose-answer' && at === calls - 1)) audited += 1
         }

@@ -136,7 +136,7 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
         if (answer.status !== operation.status) expectRetryable(answer)
         const passes = times === 1 || typeof fault === 'object'
         if (milliseconds === undefined) expect(answer.status === operation.status).toBe(passes)
-        service.faults.reset()
+        service.endFaults(fault)
 
         const retry = await call(tenant, 'key', prepared)
         late.resolve()
@@ -164,7 +164,7 @@ describe.each(Object.entries(operations))('%s of a code', (_, operation) => {
         service.faults.inject({ when: (one) => one.index === at && possible(fault, one.operation), fault })
       })
       const answers = await Promise.all(Array.from({ length: 8 }, () => call(tenant, 'key', prepared)))
-      service.faults.reset()
+      service.endFaults('throttle')
       const last = await call(tenant, 'key', prepared)
       expect(last).toMatchObject({ status: operation.status, headers: { 'Idempotency-Status': 'replayed' } })
       for (const answer of answers) {

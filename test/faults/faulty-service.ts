@@ -16,6 +16,11 @@ export interface FaultyService extends Service {
   faults: Faults
   /** Fails the call after this many calls (0: the next), and `times` calls in total. */
   inject(fault: Fault, afterCalls?: number, times?: number): Injection
+  /**
+   * Ends all faults. After throttles, ten seconds pass: clients wait for Retry-After, and then the process sheds no more
+   * calls. No lease expires.
+   */
+  endFaults(injected?: unknown): void
   /** Returns all idempotency records of the table. */
   records(): Promise<IdempotencyRecord[]>
   /** Starts the service with other settings on the same table, with the same clock and faults. */
@@ -41,6 +46,10 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
     inject(fault, afterCalls = 0, times = 1) {
       const from = faults.calls.length + afterCalls
       return faults.inject({ when: ({ index }) => index >= from, times, fault })
+    },
+    endFaults(injected) {
+      faults.reset()
+      if (injected === 'throttle') clock.advance(10_000)
     },
     async records() {
       const items = await itemsOf(service.tableName)

@@ -147,7 +147,7 @@ describe.each(Object.entries(operations))('%s of codes', (_, operation) => {
         const answer = await call(tenant, 'key', { ...prepared, headers: limited })
         if (answer.status !== 207) expectRetryable(answer)
         if (milliseconds === undefined) expect(answer.status === 207).toBe(times === 1)
-        service.faults.reset()
+        service.endFaults(fault)
 
         const retry = await retried(tenant, prepared)
         late.resolve()

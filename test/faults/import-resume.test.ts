@@ -61,7 +61,7 @@ describe('an interrupted import', () => {
       let begun = 0
       service.faults.inject({ when: (call) => isRow(call) && ++begun > row, times: forever, fault })
       expectRetryable(await importAll())
-      service.faults.reset()
+      service.endFaults(fault)
       const before = await codesOf()
       expect(before.length).toBeGreaterThanOrEqual(Math.min(row, count - 1))
       expect(before.length).toBeLessThan(fault === 'lose-answer' ? row + 17 : row + 1)
@@ -77,7 +77,7 @@ describe('an interrupted import', () => {
       let begun = 0
       service.faults.inject({ when: (call) => isRow(call) && ++begun > 4, times: forever, fault: 'throttle' })
       const answer = await importAll()
-      service.faults.reset()
+      service.endFaults('throttle')
       if (answer.status === 207) {
         expect(interruptions).toBeGreaterThanOrEqual(count / 4 - 1)
         return expectAllOnce(answer)
@@ -100,7 +100,7 @@ describe('an interrupted import', () => {
     let begun = 0
     service.faults.inject({ when: (call) => isRow(call) && ++begun > 20, times: forever, fault: 'throttle' })
     expectRetryable(await importAll())
-    service.faults.reset()
+    service.endFaults('throttle')
     const [made] = await codesOf()
     const gone = await service.call({
       method: 'DELETE',

@@ -25,7 +25,10 @@ afterAll(async () => {
 })
 
 const open = (milliseconds = 20_000) =>
-  dynamodbTable(testClient(proxy.endpoint), tableName, systemClock, startBudget(systemClock, milliseconds))
+  dynamodbTable(testClient(proxy.endpoint), tableName, {
+    clock: systemClock,
+    budget: startBudget(systemClock, milliseconds),
+  })
 const itemsOf = (count: number): Item[] => {
   partitions += 1
   return Array.from({ length: count }, (_, n) => ({ pk: `p${partitions}`, sk: String(100 + n), n }))

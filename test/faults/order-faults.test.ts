@@ -41,8 +41,13 @@ const place = (tenant: string, key: string, headers: Record<string, string> = bu
   })
 
 /** Expects one order for the key once the faults end. Returns its response. @param late what happens after the retry */
-async function expectOneOrder(tenant: string, key: string, earlier: Answer[], late = async () => {}) {
-  service.faults.reset()
+async function expectOneOrder(
+  tenant: string,
+  key: string,
+  earlier: Answer[],
+  { fault, late = async () => {} }: { fault?: Fault; late?: () => Promise<void> } = {},
+) {
+  service.endFaults(fault)
   const retry = await place(tenant, key, {})
   await late()
   const answers = [...earlier, retry, await place(tenant, key, {})]
@@ -65,7 +70,7 @@ describe('POST /v1/orders while the table fails', () => {
       const answer = await place(tenant, 'key', often === 'once' ? {} : budget)
       if (often === 'forever' && typeof fault === 'string') expect(answer.status).not.toBe(201)
       if (often === 'once') expect(answer.status).toBe(201)
-      await expectOneOrder(tenant, 'key', [answer])
+      await expectOneOrder(tenant, 'key', [answer], { fault })
       expect(await service.records()).toHaveLength(before + 1)
     },
   )
@@ -78,7 +83,7 @@ describe('POST /v1/orders while the table fails', () => {
       const first = await place(tenant, 'key')
       service.inject(fault, 0, count)
       const replay = await place(tenant, 'key')
-      await expectOneOrder(tenant, 'key', [first, replay])
+      await expectOneOrder(tenant, 'key', [first, replay], { fault })
     },
   )
 
@@ -109,10 +114,11 @@ describe('POST /v1/orders while the table fails', () => {
     const { promise, resolve: land } = Promise.withResolvers<void>()
     const late = service.inject({ until: promise })
     const answer = await place(tenant, 'key', { 'X-Request-Timeout': '150' })
-    const retry = await expectOneOrder(tenant, 'key', [answer], async () => {
+    const landLate = async () => {
       land()
       await late.injected
-    })
+    }
+    const retry = await expectOneOrder(tenant, 'key', [answer], { late: landLate })
     expect(retry.headers['Idempotency-Status']).toBe('stored')
   })
 
@@ -127,7 +133,7 @@ describe('POST /v1/orders while the table fails', () => {
           service.faults.inject({ when: (call) => call.index === at && possible(fault, call), fault })
       })
       const answers = await Promise.all(Array.from({ length: 30 }, () => place(tenant, 'key', {})))
-      await expectOneOrder(tenant, 'key', answers)
+      await expectOneOrder(tenant, 'key', answers, { fault: 'throttle' })
     }
     await fc.assert(fc.asyncProperty(schedules, check), { numRuns: 8, seed: 20_260_101 })
   })

@@ -32,7 +32,7 @@ describe('after the payout', () => {
       provider.afterPay = () => service.inject(fault, 0, attempts)
       const answer = await pay()
       expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
-      service.faults.reset()
+      service.endFaults(fault)
       provider.afterPay = () => {}
       await expectToResume()
     },

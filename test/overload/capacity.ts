@@ -1,5 +1,11 @@
 import type { Item, Key } from '#shared/platform/table/keys.ts'
-import type { Change, Range, RangeRead } from '#shared/platform/table/table.ts'
+import {
+  type Change,
+  type Range,
+  type RangeRead,
+  readCapacity,
+  writeCapacity,
+} from '#shared/platform/table/table.ts'
 import { serviceError } from '#test/simulation/memory-store.ts'
 import type { TableCall } from '#test/simulation/memory-table.ts'
 
@@ -50,7 +56,7 @@ export class Capacity {
   #write(name: string, changes: readonly Change[]): void {
     const factor = name === 'transact' ? 2 : 1
     const reasons = changes.map((change) => {
-      const bucket = this.#level('write', keyOf(change).pk)
+      const bucket = this.#level('write', writeCapacity(change))
       const units = factor * unitsOf('write', 'item' in change ? change.item : undefined)
       if (bucket.units < units) return { Code: 'ThrottlingError' }
       bucket.units -= units
@@ -61,28 +67,31 @@ export class Capacity {
     throw serviceError('TransactionCanceledException', { CancellationReasons: reasons })
   }
 
-  #level(kind: 'write' | 'read', partition: string): Bucket {
+  #level(kind: 'write' | 'read', capacity: string): Bucket {
     const { now, scale, credit } = this.#options
     const rate = partitionUnits[kind] * scale
-    const name = `${kind} ${partition}`
-    const bucket = this.#buckets.get(name) ?? { units: rate * Math.max(1, credit), filledAt: now() }
+    const bucket = this.#buckets.get(capacity) ?? { units: rate * Math.max(1, credit), filledAt: now() }
     bucket.units = Math.min(rate * creditSeconds, bucket.units + (rate * (now() - bucket.filledAt)) / 1000)
     bucket.filledAt = now()
-    this.#buckets.set(name, bucket)
+    this.#buckets.set(capacity, bucket)
     return bucket
   }
 }
 
 const throttled = () => serviceError('ProvisionedThroughputExceededException')
 
-function keyOf(change: Change): Key {
-  return 'item' in change ? change.item : 'update' in change ? change.update : change.remove
+/** Returns whether an error of `run` is a throttle, and not a failed condition. */
+export function isThrottle(thrown: unknown): boolean {
+  const { name, CancellationReasons: reasons = [] } = thrown as Error & {
+    CancellationReasons?: { Code: string }[]
+  }
+  return name === throttled().name || reasons.some(({ Code }) => Code === 'ThrottlingError')
 }
 
 function partitionsRead(name: string, input: unknown): string[] {
-  if (name === 'read-range') return [(input as Range).partition]
-  if (name === 'find-by-id') return [String(input)]
-  return [input as Key | Key[]].flat().map(({ pk }) => pk)
+  if (name === 'read-range') return [readCapacity((input as Range).partition)]
+  if (name === 'find-by-id') return [readCapacity(String(input))]
+  return [input as Key | Key[]].flat().map(({ pk }) => readCapacity(pk))
 }
 
 /** Returns the units of what is written or read. JSON is about as long as DynamoDB counts it. */

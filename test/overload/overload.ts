@@ -1,11 +1,23 @@
+import { parseArgs } from 'node:util'
 import { stageNamed } from '#lib/stage.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 
-/** Plays overload in virtual time and prints a table: `npm run overload -- --scale 0.05`. */
-const at = process.argv.indexOf('--scale')
-const scale = at < 0 ? 0.05 : Number(process.argv[at + 1])
+/** Plays overload in virtual time and prints a table: `npm run overload -- --scale 0.05 --seed 2`. */
+const { values } = parseArgs({
+  options: {
+    scale: { type: 'string', default: '0.05' },
+    seed: { type: 'string', default: '1' },
+    /** Without what holds load back: 12 attempts against a throttle, no call shed, `Retry-After: 1`. */
+    unlimited: { type: 'boolean', default: false },
+  },
+})
+const { unlimited } = values
+const scale = Number(values.scale)
 const reserved = stageNamed('prod').concurrency ?? {}
-const usual = { seed: 1, scale, slots: 1000, reserved, usual: 0.5, peakSeconds: 30, afterSeconds: 25 }
+const usual = {
+  ...{ seed: Number(values.seed), scale, slots: 1000, reserved, unlimited },
+  ...{ usual: 0.5, peakSeconds: 30, afterSeconds: 25 },
+}
 const scenarios: Record<string, Scenario> = {
   quiet: { ...usual, peak: share, usual: share },
   ...Object.fromEntries([0.5, 1, 2, 4, 10].map((peak) => [`${peak} times the capacity`, { ...usual, peak }])),

@@ -21,10 +21,11 @@ export interface Scenario {
   seed: number
   /** All capacities and rates as a part of the real ones. */
   scale: number
-  settings?: Settings
   /** The slots of the account and those that functions reserve, before they are scaled. */
   slots: number
   reserved: Concurrency
+  /** Retries a throttle twelve times at most, sheds no call and answers `Retry-After: 1`. */
+  unlimited?: boolean
   /** Seconds of unused units that each partition has at the start. */
   credit?: number
   /** The load of the greedy tenant, as a part of what its partition takes: usually, and at the peak. */
@@ -52,7 +53,11 @@ export interface Outcome {
 
 /** Plays a scenario: usual load, a peak, usual load. Everything in it follows from the seed. */
 export async function play(scenario: Scenario): Promise<Outcome> {
-  const { seed, scale, slots, reserved, credit = 0, settings = localSettings } = scenario
+  const { seed, scale, slots, reserved, unlimited = false, credit = 0 } = scenario
+  const settings: Settings = {
+    ...localSettings,
+    ...(unlimited && { 'errors.retryAfterSeconds': { min: 1, max: 1 } }),
+  }
   const { usual, peak, peakSeconds, afterSeconds, hangingRefunds = 0 } = scenario
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, false)
@@ -68,7 +73,8 @@ export async function play(scenario: Scenario): Promise<Outcome> {
     scale,
   })
   const providerHangs = () => hangingRefunds > 0 && isPeak(seconds())
-  const options = { scheduler, random: random.fork('service'), functions, settings, scale, credit }
+  const limits = { scale, credit, unlimited }
+  const options = { scheduler, random: random.fork('service'), functions, settings, ...limits }
   const service = new OverloadedService({ ...options, providerHangs })
   const clients = new Clients({ scheduler, random: random.fork('clients'), service, settings })
   const capacity = ordersASecond * scale

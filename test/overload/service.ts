@@ -13,12 +13,12 @@ import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { MemoryStore } from '#test/simulation/memory-store.ts'
-import { memoryTable } from '#test/simulation/memory-table.ts'
+import { MemoryStore, serviceError } from '#test/simulation/memory-store.ts'
+import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
 import { testSecret } from '#test/support/service.ts'
-import { Capacity } from './capacity.ts'
+import { Capacity, isThrottle } from './capacity.ts'
 import { between, type Functions } from './functions.ts'
 
 /** Milliseconds of a call of DynamoDB, by the kind of call, and of the payment provider. */
@@ -33,6 +33,7 @@ interface Options {
   settings: Settings
   scale: number
   credit: number
+  unlimited: boolean
   /** Returns whether the payment provider hangs now. */
   providerHangs: () => boolean
 }
@@ -77,7 +78,7 @@ export class OverloadedService {
   }
 
   #runtime(clock: Clock, tenant: string): Runtime {
-    const { scheduler, random, settings } = this.#options
+    const { scheduler, random, settings, unlimited } = this.#options
     const deriveKey = keyDerivation()
     const ignore = () => undefined
     return {
@@ -93,22 +94,33 @@ export class OverloadedService {
           return caller
         },
       },
-      openTable: (budget) =>
-        memoryTable(this.#store, clock, budget, async (call) => {
+      openTable: (budget, wanted = 'critical') => {
+        const criticality = unlimited ? 'critical' : wanted
+        return memoryTable(this.#store, { clock, budget, criticality }, async (call) => {
           this.calls.set(tenant, (this.calls.get(tenant) ?? 0) + 1)
           const { transact, other, throttled } = tableMilliseconds
           const half = between(call.name === 'transact' ? transact : other, random) / 2
           await scheduler.sleep(between(throttled, random) / 2)
-          const result = this.#capacity.run(call)
+          const result = this.#run(call)
           await scheduler.sleep(half)
           return result
-        }),
+        })
+      },
       openFiles: () => {
         throw new Error('no operation of this model has files')
       },
       secret: async () => 'sk_test',
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
       environment: ignore,
+    }
+  }
+
+  /** Runs a call of the store. Without limits, a throttle is retried as often as a conflict. */
+  #run<Result>(call: TableCall<Result>): Result {
+    try {
+      return this.#capacity.run(call)
+    } catch (thrown) {
+      throw this.#options.unlimited && isThrottle(thrown) ? serviceError('TransactionConflict') : thrown
     }
   }
 

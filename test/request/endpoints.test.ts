@@ -472,8 +472,8 @@ describe('the audit record of a denial', () => {
 
   test('replaces the response if it cannot be written', async () => {
     const { openTable } = service.runtime
-    service.runtime.openTable = (budget) => ({
-      ...openTable(budget),
+    service.runtime.openTable = (...opening) => ({
+      ...openTable(...opening),
       put: () => Promise.reject(fail('DEPENDENCY.unavailable')),
     })
     expect(outcome(await make({ as: viewer }))).toBe('503 DEPENDENCY.unavailable')

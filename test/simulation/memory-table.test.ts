@@ -174,9 +174,9 @@ test('the table in memory returns and streams what DynamoDB does, for any sequen
   const property = async (commands: Command[]) => {
     run += 1
     const store = new MemoryStore({ onRecord: (record) => records.push(record) })
-    const budget = startBudget(systemClock, 60_000)
-    const memory = memoryTable(store, systemClock, budget)
-    const real = dynamodbTable(client, tableName, systemClock, budget)
+    const access = { clock: systemClock, budget: startBudget(systemClock, 60_000) }
+    const memory = memoryTable(store, access)
+    const real = dynamodbTable(client, tableName, access)
     for (const any of commands) {
       const one = ofRun(any, run)
       const expected = await outcomeOf(real, one)

@@ -1,8 +1,15 @@
 import { maxThrottled, pause, retry } from '#shared/platform/aws/retry.ts'
-import { type Budget, type Clock, newId } from '#shared/platform/base/clock.ts'
+import { newId } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
-import type { Change, Refusal, Table } from '#shared/platform/table/table.ts'
+import {
+  type Change,
+  type Refusal,
+  readCapacity,
+  type Table,
+  type TableAccess,
+  writeCapacity,
+} from '#shared/platform/table/table.ts'
 import type { MemoryStore } from './memory-store.ts'
 
 /** A call of the store in transit: it may be delayed, lost before or after its effect, or rejected. */
@@ -28,15 +35,12 @@ const direct: Transit = async ({ effect }) => effect()
  * The table API of the platform on a store in memory. As on DynamoDB, calls are retried within the budget, and batches
  * until nothing of them is left.
  */
-export function memoryTable(
-  store: MemoryStore,
-  clock: Clock,
-  budget: Budget,
-  transit: Transit = direct,
-): Table {
+export function memoryTable(store: MemoryStore, access: TableAccess, transit: Transit = direct): Table {
+  const { clock, budget } = access
   const send = <Result>(
     call: Omit<TableCall<Result>, 'changes' | 'milliseconds'> & { changes?: readonly Change[] },
-  ) => retry((milliseconds) => transit({ changes: [], ...call, milliseconds }), clock, budget)
+    capacities: readonly string[] = (call.changes ?? []).map(writeCapacity),
+  ) => retry((milliseconds) => transit({ changes: [], ...call, milliseconds }), capacities, access)
 
   async function changeOne(name: string, change: Change): Promise<Refusal | undefined> {
     try {
@@ -50,11 +54,11 @@ export function memoryTable(
   }
 
   return {
-    get: (key) => send({ name: 'get', input: key, effect: () => store.get(key) }),
+    get: (key) => send({ name: 'get', input: key, effect: () => store.get(key) }, [readCapacity(key.pk)]),
 
     async readRange(range) {
       if (range.low > range.high) return { items: [], exhausted: true }
-      return send({
+      const call = {
         name: 'read-range',
         input: range,
         effect: () => store.readRange(range),
@@ -63,11 +67,13 @@ export function memoryTable(
           const { items } = store.readRange({ ...range, limit: Math.ceil(range.limit / 2) })
           return { items, exhausted: items.length === 0 }
         },
-      })
+      }
+      return send(call, [readCapacity(range.partition)])
     },
 
     async findById(entity, id) {
-      const keys = await send({ name: 'find-by-id', input: id, effect: () => store.findIndexed(id) })
+      const call = { name: 'find-by-id', input: id, effect: () => store.findIndexed(id) }
+      const keys = await send(call, [readCapacity(id)])
       return keys.find(({ pk }) => ownerOf(pk).entity === entity)
     },
 
@@ -78,12 +84,14 @@ export function memoryTable(
         if (idle === maxThrottled) throw fail('DEPENDENCY.unavailable')
         if (again > 0) await pause(clock, budget, again)
         const asked = left
-        const done = await send({
+        const call = {
           name: 'get-many',
           input: asked,
           effect: () => ({ items: store.getMany(asked), count: asked.length }),
           partial: () => ({ items: store.getMany(asked.slice(1)), count: asked.length - 1 }),
-        })
+        }
+        const partitions = asked.map(({ pk }) => readCapacity(pk))
+        const done = await send(call, partitions)
         found.push(...done.items)
         idle = done.count > 0 ? 0 : idle + 1
         left = asked.slice(0, asked.length - done.count)
@@ -116,12 +124,14 @@ export function memoryTable(
       for (let again = 0; left.length > 0; again += 1) {
         if (again > 0) await pause(clock, budget, again)
         const asked = left
-        const done = await send({
+        const call = {
           name: 'insert-many',
           input: asked,
           effect: () => store.insertMany(asked),
           partial: () => store.insertMany(asked.slice(1)),
-        })
+        }
+        const capacities = asked.map((item) => writeCapacity({ item, condition: 'none' }))
+        const done = await send(call, capacities)
         const tried = asked.slice(asked.length - done.length)
         known.push(...tried.filter((_, index) => done[index]))
         left = asked.slice(0, asked.length - done.length)

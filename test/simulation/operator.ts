@@ -72,7 +72,7 @@ function operatorOf({ store, scheduler }: World, random: Random) {
     jitter: () => random.next(),
     randomBytes: (length) => random.bytes(length),
   }
-  const table = memoryTable(store, clock, startBudget(clock, commandMilliseconds))
+  const table = memoryTable(store, { clock, budget: startBudget(clock, commandMilliseconds) })
   return { table, clock, name: 'operator' }
 }
 

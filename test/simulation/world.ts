@@ -39,6 +39,7 @@ import {
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
+import type { Criticality } from '#shared/platform/table/table.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import { openRefunds } from '#shared/refunds/open-refunds.ts'
 import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
@@ -320,7 +321,7 @@ export class World {
       clock,
       log: this.#log(),
       tokens: { verify: (...credentials) => process.native(verifyOnce(verifier, ...credentials)) },
-      openTable: (budget) => this.#table(process, budget),
+      openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test' })[name],
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
@@ -328,11 +329,12 @@ export class World {
     }
   }
 
-  #table(process: Process, budget: Budget) {
+  #table(process: Process, budget: Budget, criticality: Criticality = 'critical') {
     const accesses = this.accesses.get(process.runs) ?? new Set()
     this.accesses.set(process.runs, accesses)
-    return memoryTable(this.store, process.clock, budget, ({ name, changes, effect, conflict, partial }) => {
-      for (const access of changes.length > 0 ? changes.flatMap(Object.keys) : [name]) accesses.add(access)
+    const access = { clock: process.clock, budget, criticality }
+    return memoryTable(this.store, access, ({ name, changes, effect, conflict, partial }) => {
+      for (const used of changes.length > 0 ? changes.flatMap(Object.keys) : [name]) accesses.add(used)
       return process.call({
         name: this.scheduler.timeline ? [name, ...changes.map(entityOf)].join(' ') : name,
         effect,

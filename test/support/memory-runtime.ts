@@ -31,8 +31,8 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const none = () => {
     throw new Error('not part of this test')
   }
-  const openTable: Runtime['openTable'] = (budget) =>
-    memoryTable(store, clock, budget, async (call) => {
+  const openTable: Runtime['openTable'] = (budget, criticality = 'critical') =>
+    memoryTable(store, { clock, budget, criticality }, async (call) => {
       await runtime.beforeCall(call)
       const result = call.effect()
       await runtime.afterCall(call)

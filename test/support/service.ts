@@ -103,8 +103,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tokens: tokenVerifier(settings),
     openFiles: () => store,
     secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
-    openTable: (budget) =>
-      openTable(tableName, { clock, budget, ...(client && { client }), ...(transit && { transit }) }),
+    openTable(budget, criticality = 'critical') {
+      const access = { clock, budget, criticality }
+      return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
+    },
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
     environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }

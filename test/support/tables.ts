@@ -3,7 +3,7 @@ import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Budget, type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import type { Criticality, Table } from '#shared/platform/table/table.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable, type Transit } from '#test/simulation/memory-table.ts'
 import { tablesInMemory, testClient } from './dynamodb-client.ts'
@@ -27,20 +27,18 @@ const localClient = lazy(testClient)
 interface OpenOptions {
   clock?: Clock
   budget?: Budget
+  criticality?: Criticality
   client?: DynamoDBClient
   /** Carries the calls of a table in memory. */
   transit?: Transit
 }
 
 /** Opens a table of `newTable` by its name. */
-export function openTable(
-  name: string,
-  { clock = systemClock, budget = startBudget(clock, 3_600_000), client, transit }: OpenOptions = {},
-): Table {
+export function openTable(name: string, options: OpenOptions = {}): Table {
+  const { clock = systemClock, budget = startBudget(clock, 3_600_000), client, transit } = options
+  const access = { clock, budget, criticality: options.criticality ?? 'critical' }
   const store = tablesInMemory.get(name)
-  return store
-    ? memoryTable(store, clock, budget, transit)
-    : dynamodbTable(client ?? localClient(), name, clock, budget)
+  return store ? memoryTable(store, access, transit) : dynamodbTable(client ?? localClient(), name, access)
 }
 
 /** Creates a table as in production, without streams, which slow DynamoDB Local down. */

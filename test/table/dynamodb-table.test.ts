@@ -38,7 +38,7 @@ beforeEach(() => {
       return response
     },
   } as unknown as DynamoDBClient
-  table = dynamodbTable(client, name, clock, startBudget(clock, 10_000))
+  table = dynamodbTable(client, name, { clock, budget: startBudget(clock, 10_000) })
 })
 const errorOf = (errorName: string, members: object = {}) =>
   Object.assign(new Error(errorName), { name: errorName, ...members })

@@ -19,10 +19,20 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { lazy } from '../base/cached-load.ts'
-import { type Budget, type Clock, newId } from '../base/clock.ts'
+import { newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
-import type { Change, Condition, Put, Refusal, Table, Update } from '../table/table.ts'
+import {
+  type Change,
+  type Condition,
+  type Put,
+  type Refusal,
+  readCapacity,
+  type Table,
+  type TableAccess,
+  type Update,
+  writeCapacity,
+} from '../table/table.ts'
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
 
@@ -85,15 +95,17 @@ type TableCommand<Input extends ServiceInputTypes, Output extends ServiceOutputT
 type Attributes = Record<string, AttributeValue>
 
 /** Opens the table for one request. No call outlasts the request's budget. */
-export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock, budget: Budget): Table {
+export function dynamodbTable(client: DynamoDBClient, name: string, access: TableAccess): Table {
+  const { clock, budget } = access
   const send = <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
     command: TableCommand<Input, Output>,
-  ) => retry((milliseconds) => client.send(Object.assign(command, { milliseconds })), clock, budget)
+    capacities: readonly string[],
+  ) => retry((milliseconds) => client.send(Object.assign(command, { milliseconds })), capacities, access)
 
   return {
     async get(key) {
       const command = new GetItemCommand({ TableName: name, Key: marshall(key), ConsistentRead: true })
-      const { Item: found } = await send(command)
+      const { Item: found } = await send(command, [readCapacity(key.pk)])
       return found && toItem(found)
     },
 
@@ -107,7 +119,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         ConsistentRead: true,
         Limit: limit,
       })
-      const read = await send(command)
+      const read = await send(command, [readCapacity(partition)])
       return { items: (read.Items ?? []).map(toItem), exhausted: read.LastEvaluatedKey === undefined }
     },
 
@@ -118,7 +130,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         KeyConditionExpression: 'id = :id',
         ExpressionAttributeValues: marshall({ ':id': id }),
       })
-      const { Items: found } = await send(command)
+      const { Items: found } = await send(command, [readCapacity(id)])
       const keys = (found ?? [])
         .map((attributes) => unmarshall(attributes) as Key)
         .map(({ pk, sk }) => ({ pk, sk }))
@@ -135,7 +147,8 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         const command = new BatchGetItemCommand({
           RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
         })
-        const { Responses, UnprocessedKeys } = await send(command)
+        const partitions = left.map(({ pk }) => readCapacity(String(pk?.S)))
+        const { Responses, UnprocessedKeys } = await send(command, partitions)
         found.push(...(Responses?.[name] ?? []).map(toItem))
         const rest = UnprocessedKeys?.[name]?.Keys ?? []
         idle = rest.length < left.length ? 0 : idle + 1
@@ -151,15 +164,20 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         ClientRequestToken: newId(clock),
       })
       try {
-        await send(command)
+        await send(command, changes.map(writeCapacity))
         return undefined
       } catch (thrown) {
         return refusalOf(thrown as TransactionCanceledException)
       }
     },
 
-    put: (put) => send(new PutItemCommand(conditionalPut(name, put))).then(nothing, refusalOfOne),
-    update: (update) => send(new UpdateItemCommand(updateInput(name, update))).then(nothing, refusalOfOne),
+    put: (put) =>
+      send(new PutItemCommand(conditionalPut(name, put)), [writeCapacity(put)]).then(nothing, refusalOfOne),
+    update: (update) =>
+      send(new UpdateItemCommand(updateInput(name, update)), [writeCapacity(update)]).then(
+        nothing,
+        refusalOfOne,
+      ),
 
     async insertMany(items) {
       const known: Item[] = []
@@ -169,7 +187,8 @@ export function dynamodbTable(client: DynamoDBClient, name: string, clock: Clock
         const command = new BatchExecuteStatementCommand({
           Statements: left.map((item) => insertion(name, item)),
         })
-        const { Responses = [] } = await send(command)
+        const capacities = left.map((item) => writeCapacity({ item, condition: 'none' }))
+        const { Responses = [] } = await send(command, capacities)
         const codeOf = (index: number) => Responses[index]?.Error?.Code
         known.push(...left.filter((_, index) => codeOf(index) === 'DuplicateItem'))
         const unable = Responses.find(({ Error: one }) => one && !passing.has(one.Code ?? ''))
@@ -258,8 +277,8 @@ function toItem(attributes: Attributes): Item {
 }
 
 /** Returns the table of the function's region. */
-export function deployedTable(name: string, clock: Clock, budget: Budget): Table {
-  return dynamodbTable(dynamodbClient(), name, clock, budget)
+export function deployedTable(name: string, access: TableAccess): Table {
+  return dynamodbTable(dynamodbClient(), name, access)
 }
 
 /** Creates the client and loads what its first call needs. */

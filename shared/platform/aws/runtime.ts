@@ -1,20 +1,20 @@
 import type { Context } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
 import { lazy } from '../base/cached-load.ts'
-import { type Budget, type Clock, systemClock } from '../base/clock.ts'
+import { type Budget, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import { type Log, serviceName } from '../base/log.ts'
 import { keyDerivation, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { TokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
-import type { Table } from '../table/table.ts'
+import type { Table, TableAccess } from '../table/table.ts'
 import { deployedSettings } from './deployed-settings.ts'
 
 /** Adapters of a function, passed in so that functions without them do not bundle their clients. */
 export interface Adapters {
   log?: (service: string, environment: NodeJS.ProcessEnv) => Log
-  table?: (name: string, clock: Clock, budget: Budget) => Table
+  table?: (name: string, access: TableAccess) => Table
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<string>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
@@ -42,7 +42,8 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     get tokens() {
       return tokens()
     },
-    openTable: (budget) => passed(adapters.table)(required('TABLE_NAME'), clock, budget),
+    openTable: (budget, criticality = 'critical') =>
+      passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality }),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
     secret: (name, budget, { renew = false } = {}) => {
       const arn = required(`${name.toUpperCase()}_SECRET_ARN`)

@@ -10,7 +10,7 @@ import type { FileStore } from '../formats/file-store.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
-import type { Table } from '../table/table.ts'
+import type { Criticality, Table } from '../table/table.ts'
 import type { Route } from './route.ts'
 
 /** One request. Each step extends it by a copy; no step changes it. */
@@ -37,7 +37,8 @@ export interface Runtime {
   clock: Clock
   log: Log
   tokens: TokenVerifier
-  openTable(budget: Budget): Table
+  /** @param criticality `critical` if absent */
+  openTable(budget: Budget, criticality?: Criticality): Table
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   /** Returns the deployment's key for one purpose. */
@@ -72,7 +73,7 @@ export interface WorkContext {
   environment(name: string): string | undefined
   /** Logs what no response shows: an error hidden from the caller, or the fault behind one of many results. */
   report(code: LogCode, error: ErrorCode, fault?: unknown): void
-  /** Opens the table with a separate time limit, in milliseconds. */
+  /** Opens the table with a separate time limit, in milliseconds. Its calls are critical. */
   tableWithin(milliseconds: number): Table
 }
 
@@ -83,7 +84,8 @@ export function openWork(
     operation,
     correlation,
     milliseconds,
-  }: { operation: string; correlation: Correlation; milliseconds: number },
+    criticality = 'critical',
+  }: { operation: string; correlation: Correlation; milliseconds: number; criticality?: Criticality },
 ): WorkContext {
   const { settings, clock, log } = runtime
   const budget = startBudget(clock, milliseconds)
@@ -91,7 +93,7 @@ export function openWork(
   return {
     settings,
     get table() {
-      table ??= runtime.openTable(budget)
+      table ??= runtime.openTable(budget, criticality)
       return table
     },
     clock,

@@ -84,7 +84,12 @@ export function openRequest(
   const { route } = endpoint
   const milliseconds = timeBudget(route.ignoresOptions ? {} : request.headers, settings)
   return {
-    ...openWork(runtime, { operation: route.operation, correlation, milliseconds }),
+    ...openWork(runtime, {
+      operation: route.operation,
+      correlation,
+      milliseconds,
+      criticality: 'sheddable',
+    }),
     endpoint,
     route,
     request,

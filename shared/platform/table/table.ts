@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../error-catalog.ts'
-import { adjacentId, lastIdAt, smallestId } from '../base/clock.ts'
+import { adjacentId, type Budget, type Clock, lastIdAt, smallestId } from '../base/clock.ts'
 import type { Entity, Item, Key } from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
@@ -95,6 +95,31 @@ export interface Table {
   update(update: Update): Promise<Refusal | undefined>
   /** Inserts at most 25 items, each independently. @returns those that exist already, also from a lost attempt */
   insertMany(items: readonly Item[]): Promise<Item[]>
+}
+
+/**
+ * Whether a call may fail at once while its partition throttles: `sheddable` is a request whose caller retries later,
+ * `critical` is everything else.
+ */
+export type Criticality = 'sheddable' | 'critical'
+
+/** The terms on which a table is opened for one unit of work. */
+export interface TableAccess {
+  clock: Clock
+  budget: Budget
+  /** `critical` if absent. */
+  criticality?: Criticality
+}
+
+/** Names the capacity that reads of a partition use. DynamoDB limits reads and writes of a partition key separately. */
+export function readCapacity(partition: string): string {
+  return `read ${partition}`
+}
+
+/** Names the capacity that a change uses. */
+export function writeCapacity(change: Change): string {
+  const { pk } = 'item' in change ? change.item : 'update' in change ? change.update : change.remove
+  return `write ${pk}`
 }
 
 /** A write of an endpoint, as data. The platform commits all writes of a request in one transaction. */
