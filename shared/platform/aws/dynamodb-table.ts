@@ -22,17 +22,8 @@ import { lazy } from '../base/cached-load.ts'
 import { newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
-import {
-  type Change,
-  type Condition,
-  type Put,
-  type Refusal,
-  readCapacity,
-  type Table,
-  type TableAccess,
-  type Update,
-  writeCapacity,
-} from '../table/table.ts'
+import type { Change, Condition, Put, Refusal, Table, TableAccess, Update } from '../table/table.ts'
+import { readCapacity, writeCapacity } from '../table/table.ts'
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
 
@@ -101,6 +92,8 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
     command: TableCommand<Input, Output>,
     capacities: readonly string[],
   ) => retry((milliseconds) => client.send(Object.assign(command, { milliseconds })), capacities, access)
+  const changeOne = (change: Change, command: PutItemCommand | UpdateItemCommand) =>
+    send(command as PutItemCommand, [writeCapacity(change)]).then(nothing, refusalOfOne)
 
   return {
     async get(key) {
@@ -171,13 +164,8 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       }
     },
 
-    put: (put) =>
-      send(new PutItemCommand(conditionalPut(name, put)), [writeCapacity(put)]).then(nothing, refusalOfOne),
-    update: (update) =>
-      send(new UpdateItemCommand(updateInput(name, update)), [writeCapacity(update)]).then(
-        nothing,
-        refusalOfOne,
-      ),
+    put: (put) => changeOne(put, new PutItemCommand(conditionalPut(name, put))),
+    update: (update) => changeOne(update, new UpdateItemCommand(updateInput(name, update))),
 
     async insertMany(items) {
       const known: Item[] = []
