@@ -356,10 +356,10 @@ describe('requests', () => {
       '504 DEPENDENCY.timeout',
       '200',
     ])
-    // Without the header the maximum budget applies: ten seconds in one deployment, five in the other.
-    expect([await answer(local, {}, 1200), await answer(other, {}, 1200)]).toEqual([
-      '200',
+    // Without the header the maximum budget applies: ten seconds in one deployment, twenty-five in the other.
+    expect([await answer(local, {}, 1750), await answer(other, {}, 1750)]).toEqual([
       '504 DEPENDENCY.timeout',
+      '200',
     ])
   })
   test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
