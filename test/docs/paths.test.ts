@@ -5,8 +5,8 @@ import { errorCatalog } from '#shared/error-catalog.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const ignored = /(^|\/)(node_modules|cdk\.out|dist|\.[^/]+)(\/|$)/
-const entries = globSync('**', { cwd: root, exclude: (path) => ignored.test(path) })
+const ignored = /(^|\/)(node_modules|cdk\.out|dist|\.(?!github)[^/]+)(\/|$)/
+const entries = globSync(['**', '.github/**'], { cwd: root, exclude: (path) => ignored.test(path) })
 
 /** Names that look like paths, or are paths of files that readers, builds, runs and the first release create. */
 const others = new Set([

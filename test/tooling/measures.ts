@@ -79,10 +79,27 @@ function mutualImports(): string[] {
   })
 }
 
+/** Returns the pairs of files that import each other, types included. */
+function mutualFiles(): string[] {
+  return source.flatMap((file) =>
+    (imports.get(file) ?? [])
+      .filter((one) => file < one && imports.get(one)?.includes(file))
+      .map((one) => `${file} ${one}`),
+  )
+}
+
+/** Returns the folder with the most source files side by side. */
+function fullestFolder(): string[] {
+  const folders = [...Map.groupBy(source, dirname).values()]
+  return folders.toSorted((a, b) => b.length - a.length)[0] ?? []
+}
+
 const platform = source.filter((file) => file.startsWith('shared/platform/'))
 const walk = filesOfTheWalk()
 const loaded = await loadedBy('functions/orders/create-order/handler.ts')
 const mutual = mutualImports()
+const mutualPairs = mutualFiles()
+const fullest = fullestFolder()
 const single = platform.filter(
   (file) => importersOf(file, source).length === 1 && importersOf(file, tests).length === 0,
 )
@@ -100,8 +117,10 @@ const measures: Measure[] = [
   { limit: 11, target: 11, value: new Set(platform.map(dirname)).size, name: 'folders of the platform' },
   { limit: 72, target: 72, value: platform.length, name: 'files of the platform' },
   { limit: 0, target: 0, value: mutual.length, name: 'pairs of shared folders that import each other', found: mutual },
+  { limit: 0, target: 0, value: mutualPairs.length, name: 'pairs of files that import each other', found: mutualPairs },
+  { limit: 30, target: 20, value: fullest.length, name: 'source files side by side in a folder', found: fullest },
   { limit: 0, target: 0, value: single.length, name: 'platform files with one importer and no test', found: single },
-  { limit: 351, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },
+  { limit: 342, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },
   { limit: 150, target: 150, value: readmeLines, name: 'lines of the README' },
   { limit: 1_200, target: 1_200, value: readmeWords, name: 'words of the README' },
 ]
