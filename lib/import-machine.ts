@@ -7,16 +7,11 @@ import type { Construct } from 'constructs'
 import type { StepEntry } from '#functions/steps.ts'
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { importFolder } from '#shared/platform/formats/file-store.ts'
-import {
-  acknowledgeFolder,
-  acknowledgeRuns,
-  grant,
-  grantKey,
-  type NamedMachine,
-  statesArn,
-} from './grants.ts'
+import { acknowledgeFolder, acknowledgeRuns, grant } from './grants.ts'
 import { importDefinition } from './import-definition.ts'
+import { grantKey } from './key-grants.ts'
 import { invokedBy } from './release.ts'
+import { type NamedMachine, statesArn } from './rights.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 import { serviceLog } from './service-log.ts'
 

@@ -1,7 +1,7 @@
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import type { Right } from '#lib/grants.ts'
+import type { Right } from '#lib/rights.ts'
 import { usesOf } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 

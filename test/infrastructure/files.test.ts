@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Right } from '#lib/grants.ts'
+import type { Right } from '#lib/rights.ts'
 import { inCdkProcess } from './cdk-process.ts'
 import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
 

@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
-import type { Right } from '#lib/grants.ts'
+import type { Right } from '#lib/rights.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { declaredUses } from './declared-uses.ts'
 

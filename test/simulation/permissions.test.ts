@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import type { Right } from '#lib/grants.ts'
+import type { Right } from '#lib/rights.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'
 import { play } from './schedule.ts'
 

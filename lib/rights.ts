@@ -1,0 +1,185 @@
+import { ArnFormat, Stack } from 'aws-cdk-lib'
+import type { EventBus } from 'aws-cdk-lib/aws-events'
+import type { Key } from 'aws-cdk-lib/aws-kms'
+import type { Bucket } from 'aws-cdk-lib/aws-s3'
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
+import type { ConsumerUse } from '#functions/subscriptions.ts'
+import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
+import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
+import type { Use } from '#shared/platform/request/route.ts'
+import { byIdIndex } from '#shared/platform/table/keys.ts'
+import type { DataTable } from './data-table.ts'
+import type { Mailing } from './mail.ts'
+import type { WorkQueues } from './queues.ts'
+import type { Secrets } from './secrets.ts'
+import type { Users } from './user-pool.ts'
+
+/** The resources of one deployment. */
+export interface Resources {
+  /** The data encryption key of a stage with its own key. Functions get grants on it. */
+  key?: Key | undefined
+  table: DataTable
+  secrets: Secrets
+  bus: EventBus
+  files: Bucket
+  queues: WorkQueues
+  mail: Mailing
+  users: Users
+  /** Absent for the workflow's own steps: the workflow is created from these functions, so they cannot use it. */
+  importMachine?: NamedMachine
+}
+
+/** A state machine, with the name that identifies its runs. */
+export interface NamedMachine {
+  machine: StateMachine
+  name: string
+}
+
+/** A resource access that a function can declare. */
+export type Right = Use | ConsumerUse
+
+interface Access {
+  actions: readonly string[]
+  on(resources: Resources): string | string[]
+  /** The environment variables that name the resource. */
+  variables?(resources: Resources): Record<string, string>
+  /** The folder of the bucket that `on` covers. */
+  folder?: string
+}
+
+/** The actions and resources of each use. Functions get no other permissions on the service's data. */
+export const rights: Record<Right, Access> = {
+  'table.read': onTable('GetItem'),
+  'table.read-many': onTable('BatchGetItem'),
+  'table.query': onTable('Query'),
+  'table.find': { ...onTable('Query'), on: ({ table }) => `${table.tableArn}/index/${byIdIndex}` },
+  // A transaction requires the permission of each of its writes.
+  'table.write': onTable('PutItem'),
+  'table.update': onTable('UpdateItem'),
+  'table.delete': onTable('DeleteItem'),
+  'table.insert': onTable('PartiQLInsert'),
+  'secret.read': onSecret('deployment', 'SECRET_ARN'),
+  'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
+  'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
+  'bus.publish': {
+    actions: ['events:PutEvents'],
+    on: ({ bus }) => bus.eventBusArn,
+    variables: ({ bus }) => ({ EVENT_BUS_NAME: bus.eventBusName }),
+  },
+  'queues.send': {
+    actions: ['sqs:SendMessage'],
+    on: ({ queues }) => Object.values(queues).map(({ queue }) => queue.queueArn),
+    variables: ({ queues }) =>
+      Object.fromEntries(
+        Object.entries(queues).map(([name, { queue }]) => [
+          queueUrlVariable(name as TaskQueue),
+          queue.queueUrl,
+        ]),
+      ),
+  },
+  'queue.webhooks': onQueue('webhooks'),
+  'queue.mail': onQueue('mail'),
+  'queue.mail_events': onQueue('mail_events'),
+  'queue.password_resets': onQueue('password_resets'),
+  'queue.imports': onQueue('imports'),
+  'queue.reconciliations': onQueue('reconciliations'),
+  'reconciliations.send': {
+    actions: ['sqs:SendMessage'],
+    on: ({ queues }) => queues.reconciliations.queue.queueArn,
+  },
+  'mail.send': {
+    actions: ['ses:SendEmail'],
+    on({ mail: { identity, configurationSet } }) {
+      if (!configurationSet) return identity.emailIdentityArn
+      const { configurationSetName: resourceName } = configurationSet
+      const stack = Stack.of(configurationSet)
+      const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName })
+      return [identity.emailIdentityArn, arn]
+    },
+    variables: ({ mail: { configurationSet } }) =>
+      configurationSet ? { MAIL_CONFIGURATION_SET: configurationSet.configurationSetName } : {},
+  },
+  // The client id suffices for a call: there is nothing to grant.
+  'pool.client': {
+    actions: [],
+    on: () => [],
+    variables: ({ users }) => ({ USER_POOL_CLIENT_ID: users.client.userPoolClientId }),
+  },
+  'pool.login': {
+    actions: ['cognito-idp:AdminInitiateAuth'],
+    on: ({ users }) => users.pool.userPoolArn,
+    variables: ({ users }) => ({ USER_POOL_ID: users.pool.userPoolId }),
+  },
+  'imports.start': {
+    actions: ['states:StartExecution'],
+    on: (resources) => machineOf(resources).machine.stateMachineArn,
+    variables: (resources) => ({ IMPORT_MACHINE_ARN: machineOf(resources).machine.stateMachineArn }),
+  },
+  'imports.describe': {
+    actions: ['states:DescribeExecution'],
+    on: (resources) => statesArn(Stack.of(resources.table), 'execution', `${machineOf(resources).name}:*`),
+  },
+  // For a multipart upload, PutObject creates, uploads and completes it; AbortMultipartUpload cancels it.
+  'files.write': inFolder(exportFolder, 'PutObject', 'AbortMultipartUpload'),
+  // A signed link has the permissions of the function that signed it.
+  'files.link': inFolder(exportFolder, 'GetObject'),
+  'imports.write': inFolder(importFolder, 'PutObject', 'AbortMultipartUpload'),
+  'imports.read': inFolder(importFolder, 'GetObject'),
+  'rejects.write': inFolder(rejectFolder, 'PutObject', 'AbortMultipartUpload'),
+  // Also used by signed links.
+  'rejects.read': inFolder(rejectFolder, 'GetObject'),
+}
+
+function onTable(...actions: string[]): Access {
+  return {
+    actions: actions.map((action) => `dynamodb:${action}`),
+    on: ({ table }) => table.tableArn,
+    variables: ({ table }) => ({ TABLE_NAME: table.tableName }),
+  }
+}
+
+function onSecret(name: keyof Secrets, variable: string): Access {
+  return {
+    actions: ['secretsmanager:GetSecretValue'],
+    on: ({ secrets }) => secrets[name].secretArn,
+    variables: ({ secrets }) => ({ [variable]: secrets[name].secretArn }),
+  }
+}
+
+function onQueue(name: TaskQueue): Access {
+  const actions = ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility']
+  return {
+    actions: actions.map((action) => `sqs:${action}`),
+    on: ({ queues }) => queues[name].queue.queueArn,
+    variables: ({ queues }) => ({ [queueUrlVariable(name)]: queues[name].queue.queueUrl }),
+  }
+}
+
+function inFolder(folder: string, ...actions: string[]): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    on: ({ files }) => files.arnForObjects(`${folder}*`),
+    variables: ({ files }) => ({ FILES_BUCKET: files.bucketName }),
+    folder,
+  }
+}
+
+/** @throws Error for a step of the workflow, which is created before the workflow */
+export function machineOf({ importMachine }: Resources): NamedMachine {
+  if (!importMachine) throw new Error('a step of the workflow cannot use the workflow')
+  return importMachine
+}
+
+/** Returns the ARN of a state machine or of its runs. */
+export function statesArn(
+  stack: Stack,
+  resource: 'stateMachine' | 'execution',
+  resourceName: string,
+): string {
+  return stack.formatArn({
+    service: 'states',
+    resource,
+    resourceName,
+    arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+  })
+}
