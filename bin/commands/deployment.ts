@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { accessOf, runningService } from '../local/service-file.ts'
+import { accessOf, assertRunning, runningService } from '../local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
 export interface DeployedStack {
@@ -23,7 +23,9 @@ export interface DeployedStack {
 /** Returns the stack of this name in the account and region of the environment; without a name, the local run. */
 export async function deployedStack(StackName: string | undefined): Promise<DeployedStack> {
   if (StackName === undefined) {
-    const service = runningService(', or use --stack')
+    const hint = ', or use --stack'
+    const service = runningService(hint)
+    await assertRunning(service, hint)
     const { outputs, provider_url: providerUrl } = service
     return { outputs, access: accessOf(service), ...(providerUrl !== undefined && { providerUrl }) }
   }

@@ -1,17 +1,26 @@
-import type { Clock } from '#shared/platform/base/clock.ts'
+import { type Clock, timestamp } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import { itemsOf } from '#shared/platform/listing/read-index.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
-/** The public fields of a session: everything but its secret. */
-export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at'>
+/** The public fields of a session: everything but its secret. Times are ISO 8601. */
+export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at' | 'valid_until'> & {
+  valid_until: string
+}
 
 /** Yields the active sessions of a tenant, oldest first. */
 export async function* list(table: Table, tenant: string, clock: Clock): AsyncGenerator<SessionLine> {
   for await (const item of itemsOf(table, tenant, 'session')) {
-    const { pk: _pk, sk: _sk, secret_hash: _hash, expires_at: _end, ...line } = item as unknown as SessionItem
-    if (line.valid_until >= clock.now()) yield line
+    const {
+      pk: _pk,
+      sk: _sk,
+      secret_hash: _hash,
+      expires_at: _end,
+      ...session
+    } = item as unknown as SessionItem
+    if (session.state !== 'active' || session.valid_until < clock.now()) continue
+    yield { ...session, valid_until: timestamp(session.valid_until) }
   }
 }
 

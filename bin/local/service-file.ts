@@ -98,6 +98,20 @@ export function runningService(hint: string, folder = FOLDER): ServiceFile {
   throw new Error(`the local service is not running: start it with npm start${hint}`)
 }
 
+/**
+ * Checks that a run accepts connections. Its file remains if the run was killed.
+ * @throws Error if nothing listens at its address
+ */
+export async function assertRunning(
+  { aws_endpoint: endpoint }: Pick<ServiceFile, 'aws_endpoint'>,
+  hint: string,
+): Promise<void> {
+  // Any response is one of the run, which answers strangers with 403.
+  await fetch(endpoint, { method: 'HEAD' }).catch((cause) => {
+    throw new Error(`the local run has ended: start it with npm start${hint}`, { cause })
+  })
+}
+
 function fileOfRun(endpoint: string, folder: string): string {
   return join(folder, `service-${new URL(endpoint).port}.json`)
 }

@@ -62,12 +62,24 @@ describe('a session', () => {
     ])
   })
 
+  test('is not listed after it was revoked', async () => {
+    const { answer } = await newSession(service)
+    const { session_id } = answer.json
+    await revoke(operator, 'public', session_id)
+    const listed: string[] = []
+    for await (const line of list(service.table, 'public', clock)) listed.push(line.session_id)
+    expect(listed).not.toContain(session_id)
+  })
+
   test('can be revoked by an operator, which is audited', async () => {
     const { headers, answer } = await newSession(service)
     const { session_id } = answer.json
     const lines: SessionLine[] = []
     for await (const line of list(service.table, 'public', clock)) lines.push(line)
     expect(lines.find((line) => line.session_id === session_id)).toMatchObject({ state: 'active' })
+    expect(lines.find((line) => line.session_id === session_id)?.valid_until).toBe(
+      new Date(now + 3_600_000).toISOString(),
+    )
     expect(JSON.stringify(lines)).not.toContain('hash"')
     await revoke(operator, 'public', session_id)
     expect(outcome(await verifyDiscount(headers))).toBe(unknown)

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { signingSecret } from '#bin/commands/webhook-secret.ts'
 import {
   accessOf,
+  assertRunning,
   describeService,
   providerUrlOf,
   removeServiceFile,
@@ -131,5 +132,19 @@ describe('the file', () => {
     expect(() => runningService(', or use --stack', folder)).toThrow(
       'the local service is not running: start it with npm start, or use --stack',
     )
+  })
+})
+
+describe('the file of a run that was killed', () => {
+  test('leads to a message that says so', async () => {
+    // Nothing can listen there.
+    const ended = assertRunning({ aws_endpoint: 'http://127.0.0.1:1' }, ', or use --stack')
+    await expect(ended).rejects.toThrow('the local run has ended: start it with npm start, or use --stack')
+  })
+
+  test('is not taken for ended while it answers, whatever the answer', async () => {
+    const refusing = await startFakeAws({})
+    await expect(assertRunning({ aws_endpoint: refusing.endpoint }, '')).resolves.toBeUndefined()
+    await refusing.stop()
   })
 })
