@@ -32,10 +32,10 @@ export function stageOptions({
   }
 }
 
-type Throttle = Pick<Settings['limits.gateway'], 'requestsPerSecond' | 'burst'>
+type MethodLimits = Pick<Settings['limits.gateway'], 'requestsPerSecond' | 'burst'>
 
 /** Returns the options of a method. They replace the shared options, so these are repeated for each method. */
-function methodOptions({ requestsPerSecond, burst }: Throttle): apigateway.MethodDeploymentOptions {
+function methodOptions({ requestsPerSecond, burst }: MethodLimits): apigateway.MethodDeploymentOptions {
   return {
     throttlingRateLimit: requestsPerSecond,
     throttlingBurstLimit: burst,

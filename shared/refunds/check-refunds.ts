@@ -14,7 +14,7 @@ import { reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 type OpenProvider = (context: WorkContext) => Promise<Pick<PaymentProvider, 'find'>>
 
 /** An effect, and the refund after it. */
-interface Change extends Effects<Change> {
+interface CheckedRefund extends Effects<CheckedRefund> {
   refund: Refund
 }
 
@@ -67,7 +67,7 @@ async function checkRefund(
   const outcome = await provider.find(requestOf(refund), budget)
   if (!outcome) throw new Error('the payment provider does not know a refund that it accepted')
   const change = await changeOf(refund, { outcome, asked }, context)
-  const result = await commit<Change>({ table, clock, caller: undefined, correlation }, change)
+  const result = await commit<CheckedRefund>({ table, clock, caller: undefined, correlation }, change)
   return 'committed' in result ? result.committed.refund : refund
 }
 
@@ -75,7 +75,7 @@ async function changeOf(
   before: Refund,
   answer: { outcome: ProviderOutcome; asked: number },
   context: WorkContext,
-): Promise<Change> {
+): Promise<CheckedRefund> {
   const report = reportOf(answer.outcome, before, answer.asked)
   const { refund, effects } = await settleRefund(before, report, settleContextOf(context))
   const staysOpen = isOpen(before) && isOpen(refund)

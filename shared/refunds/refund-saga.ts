@@ -10,7 +10,7 @@ import { findRefund, newRefund } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
 /** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
-interface Execution {
+interface RefundResult {
   refund: Refund
   answer?: {
     outcome: ProviderOutcome
@@ -29,7 +29,7 @@ const freshMilliseconds = 10_000
 export function refundSaga(
   context: SagaContext,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
-): Saga<Refund, Execution> {
+): Saga<Refund, RefundResult> {
   const { settings, table, now, budget } = context
   return {
     finishedBy: 'service',
@@ -49,7 +49,7 @@ export function refundSaga(
   }
 
   /** @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending */
-  async function attempt(refund: Refund): Promise<Execution> {
+  async function attempt(refund: Refund): Promise<RefundResult> {
     const provider = await openProvider()
     const asked = now()
     const outcome = await provider.refund(requestOf(refund), budget)
@@ -58,7 +58,7 @@ export function refundSaga(
     return { refund, answer: { outcome, asked } }
   }
 
-  async function outcomeOf({ refund, answer }: Execution): Promise<Decision> {
+  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision> {
     if (!answer) return responseOf(refund, settings)
     const { outcome, asked } = answer
     const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
-import { type Change, relay } from '#shared/platform/events/relay.ts'
+import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 
 /** A version of an item. Commits are one second apart unless given a time. */
@@ -14,7 +14,7 @@ function stateOf(id: string, version: number, types = ['order.paid'], second = v
   return { pk: 'order#t#0', sk: id, version, ...(types.length > 0 && { outbox }) }
 }
 
-const insert = (id: string, sequenceNumber: string, types?: string[]): Change => ({
+const insert = (id: string, sequenceNumber: string, types?: string[]): StreamChange => ({
   sequenceNumber,
   before: undefined,
   after: stateOf(id, 1, types),
@@ -91,7 +91,7 @@ describe('the relay', () => {
   test('publishes nothing for a change without new events', async () => {
     const before = stateOf('a', 1)
     const bus = busOf()
-    const changes: Change[] = [
+    const changes: StreamChange[] = [
       { sequenceNumber: '1', before, after: { ...before, version: 2 } },
       { sequenceNumber: '2', before, after: { ...stateOf('a', 2, []) } },
       { sequenceNumber: '3', before, after: undefined },

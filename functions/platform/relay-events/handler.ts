@@ -3,7 +3,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import { streamFunction } from '#shared/platform/aws/stream-function.ts'
-import { type Change, relay } from '#shared/platform/events/relay.ts'
+import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 
 /** Publishes the events of the table's stream on the bus, in order. */
@@ -16,7 +16,7 @@ export const handler = streamFunction(async (records, { log, environment }) => {
   return failedFrom
 })
 
-function changeOf({ dynamodb }: DynamoDBRecord): Change {
+function changeOf({ dynamodb }: DynamoDBRecord): StreamChange {
   return {
     sequenceNumber: dynamodb?.SequenceNumber ?? '',
     before: itemOf(dynamodb?.OldImage),

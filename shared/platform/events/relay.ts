@@ -2,7 +2,7 @@ import type { Item } from '../table/keys.ts'
 import { type PublishedEvent, publishedEvents } from './outbox.ts'
 
 /** A change of an item, as the table's stream delivers it. */
-export interface Change {
+export interface StreamChange {
   sequenceNumber: string
   before: Item | undefined
   after: Item | undefined
@@ -22,7 +22,7 @@ interface Relayed {
 const batchSize = 10
 
 /** Publishes the events of changes in order, up to the first failure. Publishing an event twice is harmless. */
-export async function relay(changes: readonly Change[], publish: Publish): Promise<Relayed> {
+export async function relay(changes: readonly StreamChange[], publish: Publish): Promise<Relayed> {
   const outgoing = changes.flatMap((change) => newEvents(change).map((event) => ({ event, change })))
   let published = 0
   for (const batch of batchesOf(outgoing)) {
@@ -43,7 +43,7 @@ export async function relay(changes: readonly Change[], publish: Publish): Promi
 
 interface Outgoing {
   event: PublishedEvent
-  change: Change
+  change: StreamChange
 }
 
 /**
@@ -52,7 +52,7 @@ interface Outgoing {
  */
 function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
   const batches: Outgoing[][] = []
-  let changes = new Map<string, Change>()
+  let changes = new Map<string, StreamChange>()
   for (const one of outgoing) {
     const item = `${one.change.after?.pk}|${one.change.after?.sk}`
     const batch = batches.at(-1)
@@ -68,7 +68,7 @@ function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
 }
 
 /** Returns the events of a change that the item's earlier state does not contain. */
-function newEvents({ before, after }: Change): PublishedEvent[] {
+function newEvents({ before, after }: StreamChange): PublishedEvent[] {
   if (!after) return []
   const known = new Set(before ? publishedEvents(before).map(({ event_id }) => event_id) : [])
   return publishedEvents(after).filter(({ event_id }) => !known.has(event_id))

@@ -169,7 +169,7 @@ export interface PendingSaga extends Key {
 export const pendingSagas = 'pending-saga'
 
 /** The request of a saga. */
-interface Requested {
+interface SagaRequest {
   operation: string
   keyed: KeyedRequest
   correlation: Correlation
@@ -178,7 +178,7 @@ interface Requested {
 
 /** Returns the change that adds the entry of a saga, if the service can finish it. */
 export function addPendingSaga(
-  { operation, keyed, correlation, caller }: Requested,
+  { operation, keyed, correlation, caller }: SagaRequest,
   { entry }: RecordedSaga,
 ): Change[] {
   if (entry === undefined) return []

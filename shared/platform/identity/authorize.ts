@@ -7,7 +7,7 @@ import type { Table } from '../table/table.ts'
 import type { Caller, Role } from './caller.ts'
 
 /** The operation that a caller asks for. */
-interface Requested {
+interface AccessedOperation {
   operation: string
   /** A fixed token scope. */
   scope?: string
@@ -29,7 +29,7 @@ export interface Scope {
  */
 export function authorize(
   caller: Caller,
-  route: Requested & { access: Access },
+  route: AccessedOperation & { access: Access },
   addressed: string | undefined,
   settings: Settings,
 ): Scope {
@@ -46,24 +46,24 @@ export function authorize(
 }
 
 /** Returns the first part of an operation's name, such as `codes`. */
-export function areaOf({ operation }: Pick<Requested, 'operation'>): string {
+export function areaOf({ operation }: Pick<AccessedOperation, 'operation'>): string {
   return operation.split('.')[0] ?? ''
 }
 
 /** Returns the scopes that an operation requires of a token. */
-export function tokenScopes({ operation, scope }: Requested, settings: Settings): string[] {
+export function tokenScopes({ operation, scope }: AccessedOperation, settings: Settings): string[] {
   const needed = scope ?? settings['auth.scopes'][operation]
   return needed === undefined ? [] : [needed]
 }
 
 /** Returns the scopes that an operation requires of an API key; undefined if no key may use the operation. */
-export function apiKeyScopes(route: Requested, settings: Settings): string[] | undefined {
+export function apiKeyScopes(route: AccessedOperation, settings: Settings): string[] | undefined {
   const scopes = settings['auth.operationScopes']
   const own = Object.hasOwn(scopes, route.operation) && scopes[route.operation]
   return own ? [...new Set([own, ...tokenScopes(route, settings)])] : undefined
 }
 
-function checkScopes(caller: Caller, route: Requested, settings: Settings): void {
+function checkScopes(caller: Caller, route: AccessedOperation, settings: Settings): void {
   const byRole = caller.scopes.size === 0 && settings['auth.apiKeyPermissions'] === 'role'
   const narrow = caller.apiKey && !byRole
   const needed = narrow ? apiKeyScopes(route, settings) : tokenScopes(route, settings)

@@ -27,7 +27,7 @@ import {
  * The sort order of a list. Each item has a unique, immutable sort key in the order of the list. A page is a
  * range of these keys, so paging works the same way in every order.
  */
-export interface Order {
+export interface SortOrder {
   /** Returns the key range of a pagination session. @param snapshotBound the upper bound of its snapshot, once known */
   fullRange(snapshotBound: string | undefined): Bounds
   /** Returns the adjacent key, whether or not an item has it. */
@@ -41,7 +41,7 @@ export interface Order {
 }
 
 /** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */
-export async function idOrder(list: TenantList): Promise<Order> {
+export async function idOrder(list: TenantList): Promise<SortOrder> {
   const { table, query } = list
   const ids = idRange(query.filters)
   // These bounds limit the reads, not the session: they change with the stored items.
@@ -84,7 +84,7 @@ function partitionsOfList({ tenant, listing, shards }: TenantList): string[] {
 const maxItems = 100
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
-export function indexOrder(list: TenantList, index: SortIndex): Order {
+export function indexOrder(list: TenantList, index: SortIndex): SortOrder {
   const { table, tenant, listing, query, shards } = list
   const ids = idRange(query.filters)
   const named = query.filters.find(({ field, operator }) => field === query.sortedBy && operator === 'eq')

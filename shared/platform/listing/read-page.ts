@@ -4,7 +4,7 @@ import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
-import { idOrder, indexOrder, type Order } from './order.ts'
+import { idOrder, indexOrder, type SortOrder } from './order.ts'
 import type { TenantList } from './read-index.ts'
 
 export interface PageRequest extends TenantList {
@@ -29,7 +29,7 @@ interface Page {
 }
 
 /** A range to read, and the items in it to leave out. */
-interface Task {
+interface ReadTask {
   from: string
   to: string
   descending: boolean
@@ -65,14 +65,14 @@ export async function readPage(request: PageRequest): Promise<Page> {
     : readOn(request, order, position)
 }
 
-async function orderOf(request: PageRequest): Promise<Order> {
+async function orderOf(request: PageRequest): Promise<SortOrder> {
   const { sortedBy } = request.query
   const index = sortedBy === undefined ? undefined : request.listing.orders?.[sortedBy]
   return index ? indexOrder(request, index) : idOrder(request)
 }
 
 /** Reads the first page, or the page of a next_cursor. */
-async function readOn(request: PageRequest, order: Order, position: Position | undefined): Promise<Page> {
+async function readOn(request: PageRequest, order: SortOrder, position: Position | undefined): Promise<Page> {
   const { query, now } = request
   const { descending } = query
   const [first, last] = endsOf(order, descending, position?.snapshotBound)
@@ -109,7 +109,7 @@ async function readOn(request: PageRequest, order: Order, position: Position | u
 }
 
 /** Reads the page of a prev_cursor, backwards. */
-async function readBack(request: PageRequest, order: Order, position: Position): Promise<Page> {
+async function readBack(request: PageRequest, order: SortOrder, position: Position): Promise<Page> {
   const { descending } = request.query
   const { snapshotBound, start: from, bound } = position
   const [begin] = endsOf(order, descending, snapshotBound)
@@ -132,13 +132,13 @@ async function readBack(request: PageRequest, order: Order, position: Position):
 }
 
 /** Returns the first and the last key of a session. */
-function endsOf(order: Order, descending: boolean, snapshotBound: string | undefined): [string, string] {
+function endsOf(order: SortOrder, descending: boolean, snapshotBound: string | undefined): [string, string] {
   const { low, high } = order.fullRange(snapshotBound)
   return descending ? [high, low] : [low, high]
 }
 
 function pageBefore(
-  order: Order,
+  order: SortOrder,
   descending: boolean,
   start: string,
   bound: string | undefined,
@@ -153,7 +153,7 @@ function pageBefore(
   }
 }
 
-async function read(request: PageRequest, order: Order, task: Task): Promise<Reading> {
+async function read(request: PageRequest, order: SortOrder, task: ReadTask): Promise<Reading> {
   const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = request
   const { to, descending, snapshotBound, skip: toSkip } = task
   const reading: Reading = {
@@ -196,7 +196,7 @@ async function read(request: PageRequest, order: Order, task: Task): Promise<Rea
 }
 
 /** Returns whether a request may have to read many items to find a few matches. */
-function isSelective({ query }: PageRequest, order: Order): boolean {
+function isSelective({ query }: PageRequest, order: SortOrder): boolean {
   const { filters, search, deleted } = query
   return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'
 }
