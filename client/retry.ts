@@ -21,9 +21,12 @@ export interface Progress {
   retryAfter: number | undefined
 }
 
+/** The most by which a delay of Retry-After is prolonged, as a part of it: clients that were refused together return apart. */
+const maxRetryAfterJitter = 0.25
+
 /**
  * Returns the delay before the next attempt in milliseconds; undefined if there is none. Retry-After is never
- * shortened: if it does not fit into the limit of the call, the call ends.
+ * shortened, and prolonged by up to a quarter at random. If it does not fit into the limit of the call, the call ends.
  * @param random a number from 0 (inclusive) to 1 (exclusive)
  */
 export function nextWait(
@@ -33,8 +36,10 @@ export function nextWait(
   const range = waits[attempts - 1]
   if (!range) return undefined
   const [from, to] = range
-  const wait = Math.max(from + random * (to - from), retryAfter)
-  return elapsed + wait < totalMilliseconds ? wait : undefined
+  const left = totalMilliseconds - elapsed
+  const jitter = random * Math.min(retryAfter * maxRetryAfterJitter, left - retryAfter)
+  const wait = Math.max(from + random * (to - from), retryAfter + jitter)
+  return retryAfter < left && wait < left ? wait : undefined
 }
 
 /**

@@ -137,17 +137,26 @@ describe('attempts', () => {
 
 describe('Retry-After', () => {
   test.each([
-    ['seconds', { 'Retry-After': '3' }, [3000]],
+    ['seconds', { 'Retry-After': '3' }, [3375]],
     [
       'a date, relative to the clock of the service',
       { Date: 'Thu, 01 Jan 2026 07:00:00 GMT', 'Retry-After': 'Thu, 01 Jan 2026 07:00:04 GMT' },
-      [4000],
+      [4500],
     ],
     ['less than the schedule', { 'Retry-After': '0' }, [150]],
     ['a malformed value', { 'Retry-After': 'soon' }, [150]],
   ])('is honored as %s', async (_, headers, expected) => {
     const { outcome, waits } = await place([busy(headers), placed])
     expect([outcome.status, waits]).toEqual([201, expected])
+  })
+
+  test.each([
+    ['never shortened', '4', 0, 4000],
+    ['prolonged by up to a quarter', '4', 0.999, 4999],
+    ['prolonged within the 10 s of the call', '9', 0.999, 9999],
+  ])('is %s', async (_, seconds, random, expected) => {
+    const { waits } = await place([busy({ 'Retry-After': seconds }), placed], () => random)
+    expect(waits.map(Math.round)).toEqual([expected])
   })
 
   test('that exceeds the rest of the 10 s ends the call at once', async () => {
