@@ -25,7 +25,7 @@ const password = 'Correct-horse-12!'
 const as = { tenant: 'rolled', role: 'Editor', sub: 'u1' }
 
 let service: Deployment
-/** Orders that are placed all the time, by their status. */
+/** The responses to orders, which are placed all the time, by their status. */
 const traffic: Record<number, number> = {}
 let sending: Promise<void> | undefined
 const ended = new AbortController()
@@ -45,8 +45,7 @@ beforeAll(async () => {
   )
   sending = (async () => {
     while (!ended.signal.aborted) {
-      const { status } = await order(1250)
-      traffic[status] = (traffic[status] ?? 0) + 1
+      await order(1250)
       await sleep(20)
     }
   })()
@@ -57,13 +56,16 @@ afterAll(async () => {
   await service?.stop()
 })
 
-const order = (amount_minor: number) =>
-  service.send('/v1/orders', {
+async function order(amount_minor: number) {
+  const answer = await service.send('/v1/orders', {
     method: 'POST',
     as,
     headers: { 'Idempotency-Key': crypto.randomUUID() },
     body: { cart_id: 'c', amount_minor, currency: 'EUR' },
   })
+  traffic[answer.status] = (traffic[answer.status] ?? 0) + 1
+  return answer
+}
 
 /** Reads until the condition holds, for at most four minutes. */
 async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
