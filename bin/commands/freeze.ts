@@ -22,7 +22,7 @@ import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.
 import type { Report } from '../cli/output.ts'
 import type { DeployedStack } from './deployment.ts'
 import { reach } from './reach.ts'
-import { functionNamesOf, stackResources } from './stack-resources.ts'
+import { functionNamesOf, type StackResource, stackResources } from './stack-resources.ts'
 
 /** The access of `freeze` and `unfreeze` to a deployment. */
 export interface FrozenStack {
@@ -90,8 +90,8 @@ export async function freeze(
     await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }))
   }
   for (const consumer of parts.consumers) await pause(consumer, stack)
-  for (const { mapping } of parts.consumers) {
-    const isDisabled = async () => !mapping || (await mappingState(mapping, stack)) === 'Disabled'
+  for (const { physicalId: mapping, isMapping } of parts.consumers.flatMap(({ triggers }) => triggers)) {
+    const isDisabled = async () => !isMapping || (await mappingAt(mapping, stack)).State === 'Disabled'
     await until(isDisabled, effectMilliseconds, clock, `the mapping ${mapping} is not yet disabled`)
   }
   const running = await runningImports(parts.machine, stack)
@@ -135,9 +135,8 @@ export async function freeze(
         }),
       )
       if (Datapoints.some(({ Sum = 0 }) => Sum > 0)) return false
-      const UUID = parts.mappingOf(name)
-      const { LastProcessingResult = '' } = await lambda.send(new GetEventSourceMappingCommand({ UUID }))
-      return !LastProcessingResult.startsWith('PROBLEM')
+      const mappings = parts.triggersOf(name).map(({ physicalId }) => mappingAt(physicalId, stack))
+      return (await Promise.all(mappings)).every((one) => !one.LastProcessingResult?.startsWith('PROBLEM'))
     }
     await until(quiet, drainMilliseconds, clock, `${name} has not handled all changes: see its alarm`)
   }
@@ -164,30 +163,30 @@ export async function unfreeze(stack: FrozenStack): Promise<{ functions: number;
   return { functions: stopped.length, consumers }
 }
 
-/** A consumer with its mapping or schedules. */
+/** A mapping of a queue, or a schedule. */
+interface Trigger extends StackResource {
+  isMapping: boolean
+}
+
+/** A consumer with what invokes it. */
 interface Consumer {
   functionName: string
-  mapping: string | undefined
-  schedules: readonly string[]
+  triggers: readonly Trigger[]
 }
 
 async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
   const resources = await stackResources(stackName, cloudFormation)
   const functionName = functionNamesOf(resources)
-  const partsOfType = (type: string, start: string) =>
-    resources
-      .filter((one) => one.type === type && one.logicalId.startsWith(start))
-      .map(({ physicalId }) => physicalId)
-  const mappingOf = (name: string) => partsOfType('AWS::Lambda::EventSourceMapping', pascalCase(name))[0]
+  const triggers = resources
+    .map((one): Trigger => ({ ...one, isMapping: one.type === 'AWS::Lambda::EventSourceMapping' }))
+    .filter(({ isMapping, type }) => isMapping || type === 'AWS::Scheduler::Schedule')
+  const triggersOf = (name: string) =>
+    triggers.filter(({ logicalId }) => logicalId.startsWith(pascalCase(name)))
   const consumers = pausedConsumers.map(
-    ({ name }): Consumer => ({
-      functionName: functionName(name),
-      mapping: mappingOf(name),
-      schedules: partsOfType('AWS::Scheduler::Schedule', pascalCase(name)),
-    }),
+    ({ name }): Consumer => ({ functionName: functionName(name), triggers: triggersOf(name) }),
   )
-  const [machine = ''] = partsOfType('AWS::StepFunctions::StateMachine', 'ImportMachine')
-  return { functionName, mappingOf, consumers, machine }
+  const machine = resources.find(({ type }) => type === 'AWS::StepFunctions::StateMachine')?.physicalId ?? ''
+  return { functionName, triggersOf, consumers, machine }
 }
 
 /**
@@ -195,23 +194,22 @@ async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
  * `unfreeze` knows all that was disabled.
  */
 async function pause(consumer: Consumer, stack: FrozenStack): Promise<void> {
-  const { lambda } = stack
-  const { mapping, schedules } = consumer
-  const enabled: string[] = []
-  if (mapping && enabledStates.has(await mappingState(mapping, stack))) enabled.push(mapping)
-  for (const name of schedules) if ((await scheduleOf(name, stack)).State === 'ENABLED') enabled.push(name)
+  const enabled: Trigger[] = []
+  for (const trigger of consumer.triggers) if (await isEnabled(trigger, stack)) enabled.push(trigger)
   if (enabled.length === 0) return
   const { arn, noted } = await notesOf(consumer, stack)
-  const value = [...new Set([...noted, ...enabled])].join(' ')
-  await lambda.send(new TagResourceCommand({ Resource: arn, Tags: { [pausedTag]: value } }))
-  for (const name of enabled) await setEnabled(consumer, name, false, stack)
+  // Logical ids, because a deployment may replace a mapping or a schedule.
+  const value = [...new Set([...noted, ...enabled.map(({ logicalId }) => logicalId)])].join(' ')
+  await stack.lambda.send(new TagResourceCommand({ Resource: arn, Tags: { [pausedTag]: value } }))
+  for (const trigger of enabled) await setEnabled(trigger, false, stack)
 }
 
 /** Enables what the tag notes, and removes it. @returns whether there was anything */
 async function resume(consumer: Consumer, stack: FrozenStack): Promise<boolean> {
   const { arn, noted } = await notesOf(consumer, stack)
   if (noted.length === 0) return false
-  for (const name of noted) await setEnabled(consumer, name, true, stack)
+  for (const trigger of consumer.triggers)
+    if (noted.includes(trigger.logicalId)) await setEnabled(trigger, true, stack)
   await stack.lambda.send(new UntagResourceCommand({ Resource: arn, TagKeys: [pausedTag] }))
   return true
 }
@@ -221,32 +219,29 @@ async function notesOf({ functionName: FunctionName }: Consumer, { lambda }: Fro
   return { arn: Configuration?.FunctionArn ?? '', noted: Tags[pausedTag]?.split(' ') ?? [] }
 }
 
-async function setEnabled(
-  { mapping, schedules }: Consumer,
-  name: string,
-  enabled: boolean,
-  stack: FrozenStack,
-): Promise<void> {
-  if (name === mapping)
-    await stack.lambda.send(new UpdateEventSourceMappingCommand({ UUID: name, Enabled: enabled }))
-  // A deployment may have replaced a mapping or a schedule since.
-  else if (schedules.includes(name)) {
-    const { FlexibleTimeWindow, ScheduleExpression, Target, ...schedule } = await scheduleOf(name, stack)
-    const { GroupName, ScheduleExpressionTimezone, Description, StartDate, EndDate, KmsKeyArn } = schedule
-    const kept = { GroupName, ScheduleExpressionTimezone, Description, StartDate, EndDate, KmsKeyArn }
-    const definition = { Name: name, FlexibleTimeWindow, ScheduleExpression, Target, ...kept }
-    const State = enabled ? 'ENABLED' : 'DISABLED'
-    await stack.scheduler.send(new UpdateScheduleCommand({ ...definition, State }))
+async function isEnabled({ physicalId, isMapping }: Trigger, stack: FrozenStack): Promise<boolean> {
+  if (isMapping) return enabledStates.has((await mappingAt(physicalId, stack)).State ?? '')
+  return (await stack.scheduler.send(new GetScheduleCommand({ Name: physicalId }))).State === 'ENABLED'
+}
+
+async function setEnabled(trigger: Trigger, enabled: boolean, stack: FrozenStack): Promise<void> {
+  const { physicalId, isMapping } = trigger
+  if (isMapping) {
+    await stack.lambda.send(new UpdateEventSourceMappingCommand({ UUID: physicalId, Enabled: enabled }))
+    return
   }
+  const { Arn, CreationDate, LastModificationDate, $metadata, ...schedule } = await stack.scheduler.send(
+    new GetScheduleCommand({ Name: physicalId }),
+  )
+  const { ScheduleExpression, FlexibleTimeWindow, Target } = schedule
+  // An update sets what it leaves out to its default.
+  const definition = { ...schedule, Name: physicalId, ScheduleExpression, FlexibleTimeWindow, Target }
+  const State = enabled ? 'ENABLED' : 'DISABLED'
+  await stack.scheduler.send(new UpdateScheduleCommand({ ...definition, State }))
 }
 
-function scheduleOf(Name: string, { scheduler }: FrozenStack) {
-  return scheduler.send(new GetScheduleCommand({ Name }))
-}
-
-async function mappingState(UUID: string, { lambda }: FrozenStack): Promise<string> {
-  const { State = '' } = await lambda.send(new GetEventSourceMappingCommand({ UUID }))
-  return State
+function mappingAt(UUID: string, { lambda }: FrozenStack) {
+  return lambda.send(new GetEventSourceMappingCommand({ UUID }))
 }
 
 async function runningImports(stateMachineArn: string, { stepFunctions }: FrozenStack): Promise<string[]> {

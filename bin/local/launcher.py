@@ -15,7 +15,8 @@ Changes behaviors for which the engine has no setting:
 * The engine ends with the command that started it, even if that command is killed. The command holds
   the other end of standard input; when that closes, this whole process group ends.
 * The engine describes content that a 204 or 304 does not have: its length as 0, and its media type as JSON.
-* The engine answers 429 for a function that has no free concurrency. The gateway of AWS reports a failed integration.
+* The engine answers 429 for a function that has no free concurrency, and ignores the limit for aliases. The gateway of
+  AWS reports a failed integration, and the limit is that of the function.
 * An update of a nested stack forgets the attributes of the resources that it does not change.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
   a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
@@ -113,6 +114,10 @@ def fail_throttled_integrations() -> None:
         except Throttled:
             return apigateway_v1._gw_error("INTEGRATION_FAILURE", "Internal server error")
 
+    def limit_of_function(func, config):
+        return lambda_svc._functions.get(config.get("FunctionName"), func).get("concurrency")
+
+    lambda_svc._reserved_concurrency = limit_of_function
     apigateway_v1._lambda_proxy_response = response_unless_throttled
     apigateway_v1._invoke_lambda_proxy_v1 = invoke_or_fail
 

@@ -133,6 +133,11 @@ describe('a freeze of all', () => {
     expect(aws.invocations[relay]).toBe(0)
   })
 
+  test('fails if the last batch of a consumer of the stream failed', async () => {
+    aws.problems.add(idOf(aws.mappings, 'EventsRelay'))
+    await expect(run('all')).rejects.toThrow('events.relay has not handled all changes')
+  })
+
   test('fails if a consumer of the stream is not idle within half an hour', async () => {
     aws.invocations[idOf(aws.concurrency, 'TasksEnqueue')] = Number.POSITIVE_INFINITY
     await expect(run('all')).rejects.toThrow('tasks.enqueue has not handled all changes')
@@ -148,6 +153,13 @@ describe('unfreeze', () => {
     await run('all')
     await unfreeze(aws.stack)
     expect([aws.mappings[mapping], aws.schedules[schedule]]).toEqual([false, false])
+  })
+
+  test('enables a mapping and a schedule that a deployment has replaced', async () => {
+    await run('all')
+    aws.replaced.add(idOf(aws.mappings, 'WebhooksHandle')).add(idOf(aws.schedules, 'OperationsEndAbandoned'))
+    await unfreeze(aws.stack)
+    expect(state()).toEqual(defined)
   })
 
   test('after a freeze that was interrupted at any change restores the state of the template', async () => {

@@ -49,6 +49,10 @@ export interface FakeStack extends StackState {
   running: string[]
   /** Invocations of a function in the last minutes, by its logical id. Each reading returns one less. */
   invocations: Record<string, number>
+  /** The consumers of the stream, by their logical ids, whose last batch failed. */
+  problems: Set<string>
+  /** The resources that a deployment has replaced since the start: their physical ids are others. */
+  replaced: Set<string>
   /** The requests that the gateway still accepts after its functions have stopped. */
   late: number
   /** Fails the change with this number, as an interruption does. */
@@ -90,7 +94,7 @@ export async function fakeStack(): Promise<FakeStack> {
           ResourceType: Type,
           LogicalResourceId: id,
           // Nested stacks are named by their path.
-          PhysicalResourceId: Type === 'AWS::CloudFormation::Stack' ? id : `physical-${id}`,
+          PhysicalResourceId: Type === 'AWS::CloudFormation::Stack' ? id : physicalId(id),
         }),
       ),
     }),
@@ -117,7 +121,10 @@ export async function fakeStack(): Promise<FakeStack> {
       change(`untag ${Resource}`)
       for (const key of TagKeys) delete tags[Resource]?.[key]
     },
-    GetEventSourceMapping: ({ UUID }) => ({ State: state.mappings[ownId(UUID)] ? 'Enabled' : 'Disabled' }),
+    GetEventSourceMapping: ({ UUID }) => ({
+      State: state.mappings[ownId(UUID)] ? 'Enabled' : 'Disabled',
+      LastProcessingResult: fake.problems.has(ownId(UUID)) ? 'PROBLEM: Function call failed' : 'OK',
+    }),
     UpdateEventSourceMapping: ({ UUID, Enabled }) => {
       change(`mapping ${UUID}`)
       state.mappings[ownId(UUID)] = Enabled
@@ -169,6 +176,8 @@ export async function fakeStack(): Promise<FakeStack> {
     changes: [],
     running: [],
     invocations: {},
+    problems: new Set(),
+    replaced: new Set(),
     late: 0,
     failing: Number.POSITIVE_INFINITY,
     definitions: {},
@@ -177,12 +186,19 @@ export async function fakeStack(): Promise<FakeStack> {
   }
   return fake
 
+  function physicalId(id: string): string {
+    return `${fake.replaced.has(id) ? 'replaced' : 'physical'}-${id}`
+  }
+
+  /** Returns the logical id of a resource that exists. */
+  function ownId(physical: string): string {
+    const id = physical.replace(/^\w+-/, '')
+    if (physical !== physicalId(id)) throw new Error(`${physical} does not exist`)
+    return id
+  }
+
   function change(text: string): void {
     if (fake.changes.length + 1 === fake.failing) throw new Error('interrupted')
     fake.changes.push(text)
   }
-}
-
-function ownId(physicalId: string): string {
-  return physicalId.replace(/^physical-/, '')
 }
