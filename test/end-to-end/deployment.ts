@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
 import { issueToken, type TokenRequest } from '#bin/commands/token.ts'
 import { deploy as deployAssembly, synthesize } from '#bin/local/deploy.ts'
 import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
@@ -31,6 +32,8 @@ export interface Deployment extends ServiceFile {
   token(who?: Partial<TokenRequest>): Promise<string>
   /** Sends a request over HTTP. `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
+  /** The file with the AWS actions that the commands have called: see record-actions.ts. */
+  recordedActions: string
   /** Starts a command of the project against this deployment. */
   start(...args: string[]): ChildProcessWithoutNullStreams
   /** Runs a command and returns the text that it prints. */
@@ -88,13 +91,21 @@ export async function deploy(first?: Release): Promise<Deployment> {
     tokens.set(name, known)
     return known
   }
+  const recordedActions = join(dirname(settings), 'actions.jsonl')
+  const recorder = join(import.meta.dirname, 'record-actions.ts')
   const start = (...args: string[]) =>
-    spawn('node', [join(root, 'bin/commerce.ts'), ...args, '--stack', stackName], {
-      env: {
-        ...localAwsEnvironment(aws),
-        ...compileCache,
-      },
-    })
+    spawn(
+      'node',
+      [
+        '--import',
+        pathToFileURL(recorder).href,
+        join(root, 'bin/commerce.ts'),
+        ...args,
+        '--stack',
+        stackName,
+      ],
+      { env: { ...localAwsEnvironment(aws), ...compileCache, RECORD_ACTIONS: recordedActions } },
+    )
   const printed = async (input: string, args: string[]) => {
     const running = start(...args)
     running.stdin.end(input)
@@ -112,6 +123,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
     aws,
     enginePid: local.enginePid,
     activityFile: local.activityFile,
+    recordedActions,
     paymentProvider: service.provider_url ?? '',
     settings,
     origin,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { commandActions } from '#bin/commands/permissions.ts'
 import { listen } from './bus-listener.ts'
 import { clientOverHttp } from './client-over-http.ts'
 import { codesOverHttp } from './codes-over-http.ts'
@@ -16,11 +17,25 @@ import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { operatorsOverHttp } from './operators-over-http.ts'
 import { permissionsOverHttp } from './permissions-over-http.ts'
+import { recordedActions } from './recorded-actions.ts'
 import { redriveOverHttp } from './redrive-over-http.ts'
 import { referencePage } from './reference-page.ts'
 import { routingOverHttp } from './routing-over-http.ts'
 import { schemathesis } from './schemathesis.ts'
 import { nothingLeaked } from './secrecy.ts'
+
+/** Commands that tests with recorded answers run, or that the local AWS cannot. */
+const runElsewhere = [
+  'url',
+  'events replay',
+  'table restore',
+  'table copy-audit',
+  'freeze',
+  'unfreeze',
+  'rollback',
+  'releases list',
+  'releases prune',
+]
 
 let service: Deployment
 let listener: Awaited<ReturnType<typeof listen>>
@@ -63,6 +78,13 @@ describe('logins over HTTP on the deployed stack', () => loginOverHttp(() => ser
 describe('the local AWS below the deployed stack', () => localAwsOverHttp(() => service))
 
 describe('commands of operators on the deployed stack', () => operatorsOverHttp(() => service))
+
+describe('permissions of the commands above', () => {
+  recordedActions(
+    () => service,
+    Object.keys(commandActions).filter((name) => !runElsewhere.includes(name)),
+  )
+})
 
 describe('orders over HTTP on the deployed stack', () => {
   test('an order is created, replayed, rejected with another payload, read and listed', async () => {

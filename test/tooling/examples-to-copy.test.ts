@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
+import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
+import { commandActions, findStack } from '#bin/commands/permissions.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -88,20 +90,28 @@ describe('the pipeline', () => {
 })
 
 describe('the policy of operators', () => {
-  const policy = JSON.parse(read('docs/examples/operator-policy.json')) as {
-    Statement: { Action: string | string[] }[]
-  }
-  const actions = policy.Statement.flatMap(({ Action }) => Action)
+  const actions = actionsIn('docs/examples/operator-policy.json')
+
+  test.each(Object.keys(commandActions))('permits %s', (command) => {
+    expect(actions).toEqual(expect.arrayContaining([findStack, ...(commandActions[command] ?? [])]))
+  })
+
+  test('names actions individually', () => {
+    expect(actions.filter((action) => action.includes('*'))).toEqual([])
+  })
+})
+
+describe('the AWS actions of the commands', () => {
+  const names = new Set(Object.values(commandActions).flatMap((actions) => actions.map(nameOfAction)))
+  names.add(nameOfAction(findStack))
   const commandFiles = readdirSync(join(root, 'bin/commands')).filter((file) => file.endsWith('.ts'))
-  /** The SDK calls of the commands. Calls through the table's port are listed by action below. */
   const calls = commandFiles.flatMap((file) =>
     [...read(`bin/commands/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
       ([, call = '', paged = '']) => call || paged,
     ),
   )
 
-  test.each([...new Set(calls)])('permits the call %s of a command', (call) => {
-    const names = actions.map((action) => action.split(':')[1])
+  test.each([...new Set(calls)])('include the call %s', (call) => {
     // IAM has one action for a message and a batch of messages. The document client shortens a name.
     const renamed: Record<string, string> = {
       Invoke: 'InvokeFunction',
@@ -111,14 +121,34 @@ describe('the policy of operators', () => {
     expect(names).toContain(renamed[call] ?? call)
   })
 
-  test.each(['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'Query', 'ConditionCheckItem'])(
-    'permits dynamodb:%s, which commands need for audit records and transactions',
-    (action) => {
-      expect(actions).toContain(`dynamodb:${action}`)
-    },
-  )
+  test('are listed for every command with --stack, and for no other', () => {
+    const withStack = leavesOf(createProgram()).filter(({ options }) =>
+      options.some(({ long }) => long === '--stack'),
+    )
+    expect(Object.keys(commandActions).sort()).toEqual(withStack.map(nameOf).sort())
+  })
 
-  test('names actions individually', () => {
-    expect(actions.filter((action) => action.includes('*'))).toEqual([])
+  test.each(['verify', 'releases prune'])('of %s are in the policy of the pipeline', (command) => {
+    const allowed = actionsIn('docs/examples/pipeline-policy.json')
+    expect(allowed).toEqual(expect.arrayContaining([findStack, ...(commandActions[command] ?? [])]))
+  })
+
+  test('lets the pipeline use the key of the stage through the service that stores the webhook secret', () => {
+    const { Statement } = JSON.parse(read('docs/examples/pipeline-policy.json'))
+    const key = Statement.find(({ Action }: { Action: string[] }) => Action.includes('kms:Decrypt'))
+    expect(key.Condition.StringLike['kms:ViaService']).toContain('secretsmanager.*.amazonaws.com')
+  })
+
+  test('give the pipeline no secret but that of webhooks', () => {
+    expect(read('docs/examples/pipeline-policy.json').match(/secret:\w+/g)).toEqual(['secret:WebhooksSecret'])
   })
 })
+
+function nameOfAction(action: string): string {
+  return action.split(':')[1] ?? ''
+}
+
+function actionsIn(file: string): string[] {
+  const { Statement } = JSON.parse(read(file)) as { Statement: { Action: string | string[] }[] }
+  return Statement.flatMap(({ Action }) => Action)
+}

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandsPage } from '#bin/cli/commands-page.ts'
+import { operatorPolicy, pipelinePolicy } from '#bin/commands/policies.ts'
 import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { openapiDocument } from '#bin/describe/openapi.ts'
 import { withRoles } from '#bin/describe/reference/guides.ts'
@@ -24,7 +25,12 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 
 /** Returns the text of the generated files that no profile changes, by its path. */
 export async function otherFiles(): Promise<Record<string, string>> {
-  return { 'docs/commands.md': commandsPage(), 'docs/costs.md': await costsOfProd() }
+  return {
+    'docs/commands.md': commandsPage(),
+    'docs/costs.md': await costsOfProd(),
+    'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
+    'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,
+  }
 }
 
 /** Returns a document as JSON in which everything that fits into a line is one line. */

@@ -1,0 +1,101 @@
+/** The record of an operator's action in the audit of a tenant. */
+const audited = ['sts:GetCallerIdentity', 'dynamodb:PutItem']
+const watchQueue = ['sqs:CreateQueue', 'sqs:DeleteMessage', 'sqs:DeleteQueue', 'sqs:GetQueueAttributes']
+const inspected = ['dynamodb:GetItem', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
+const releases = ['cloudformation:ListStackResources', 'lambda:ListAliases', 'lambda:ListVersionsByFunction']
+const pausing = [
+  'lambda:GetEventSourceMapping',
+  'lambda:GetFunction',
+  'lambda:UpdateEventSourceMapping',
+  'scheduler:GetSchedule',
+  'scheduler:UpdateSchedule',
+]
+
+/**
+ * The AWS actions that each command with `--stack` calls, besides that which finds the stack. The example policies are
+ * generated from them, and the tests of the deployed stack compare them with the calls that the commands make.
+ */
+export const commandActions: Readonly<Record<string, readonly string[]>> = {
+  url: [],
+  'events watch': [
+    'events:DeleteRule',
+    'events:PutRule',
+    'events:PutTargets',
+    'events:RemoveTargets',
+    'sqs:ReceiveMessage',
+    ...watchQueue,
+  ],
+  'events replay': ['events:ListArchives', 'events:StartReplay'],
+  'webhook send': ['secretsmanager:GetSecretValue'],
+  'webhook secret': ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
+  'audit list': ['dynamodb:Query'],
+  'ledger list': ['dynamodb:Query'],
+  'orders erase': ['dynamodb:GetItem', ...audited],
+  'sessions list': ['dynamodb:Query'],
+  'sessions revoke': ['dynamodb:UpdateItem', ...audited],
+  'api-keys create': audited,
+  'api-keys list': ['dynamodb:Query'],
+  'api-keys rotate': ['dynamodb:GetItem', 'dynamodb:UpdateItem', ...audited],
+  'api-keys revoke': ['dynamodb:UpdateItem', ...audited],
+  'users set': [
+    'cognito-idp:AdminCreateUser',
+    'cognito-idp:AdminDeleteUser',
+    'cognito-idp:AdminGetUser',
+    'cognito-idp:AdminSetUserPassword',
+    'cognito-idp:AdminUpdateUserAttributes',
+    ...audited,
+  ],
+  'tenants purge': ['dynamodb:DeleteItem', 'dynamodb:Query', ...audited],
+  'refunds list': ['dynamodb:Query'],
+  'refunds reconcile': ['dynamodb:Query', 'secretsmanager:GetSecretValue'],
+  verify: [
+    'dynamodb:DeleteItem',
+    'dynamodb:Query',
+    'dynamodb:UpdateItem',
+    'secretsmanager:GetSecretValue',
+    ...audited,
+  ],
+  'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
+  'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
+  'dead-letters discard': ['sqs:DeleteMessage', 'sqs:ReceiveMessage', ...inspected, ...audited],
+  'dead-letters redrive': [
+    'dynamodb:GetRecords',
+    'dynamodb:GetShardIterator',
+    'dynamodb:Scan',
+    'lambda:InvokeFunction',
+    'sqs:ChangeMessageVisibility',
+    'sqs:DeleteMessage',
+    'sqs:ReceiveMessage',
+    'sqs:SendMessage',
+    ...audited,
+  ],
+  'table restore': [
+    'dynamodb:DescribeTable',
+    'dynamodb:RestoreTableToPointInTime',
+    'dynamodb:UpdateContinuousBackups',
+    'dynamodb:UpdateTable',
+    'dynamodb:UpdateTimeToLive',
+  ],
+  'table copy-audit': ['dynamodb:BatchWriteItem', 'dynamodb:Scan'],
+  freeze: [
+    'cloudformation:ListStackResources',
+    'cloudwatch:GetMetricStatistics',
+    'lambda:PutFunctionConcurrency',
+    'lambda:TagResource',
+    'states:ListExecutions',
+    ...pausing,
+  ],
+  unfreeze: [
+    'cloudformation:ListStackResources',
+    'lambda:DeleteFunctionConcurrency',
+    'lambda:PutFunctionConcurrency',
+    'lambda:UntagResource',
+    ...pausing,
+  ],
+  rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', 'lambda:UpdateAlias', ...releases],
+  'releases list': releases,
+  'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
+}
+
+/** Finds the stack that `--stack` names, and its outputs. */
+export const findStack = 'cloudformation:DescribeStacks'

@@ -1,0 +1,160 @@
+import { commandActions, findStack } from './permissions.ts'
+
+/** A statement of a policy that allows something. */
+interface Statement {
+  Sid: string
+  Action: string | readonly string[]
+  Resource: string | readonly string[]
+  Condition?: object
+}
+
+/** The account of the examples, which deployers replace. */
+const account = '111122223333'
+const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
+const functions = ofService('lambda', 'function:commerce-*')
+const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
+const secretArns = ['PaymentsSecret*', 'WebhooksSecret*'].map((name) =>
+  ofService('secretsmanager', `secret:${name}`),
+)
+const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
+
+/** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
+const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
+  {
+    Sid: 'FindTheStack',
+    actions: /^cloudformation:/,
+    Resource: ofService('cloudformation', 'stack/commerce-*'),
+  },
+  { Sid: 'RecordWhoRunsACommand', actions: /^sts:GetCallerIdentity$/, Resource: '*' },
+  { Sid: 'WorkOnTheTable', actions: /^dynamodb:/, Resource: ofService('dynamodb', 'table/commerce-*') },
+  {
+    Sid: 'WatchEvents',
+    actions: /^events:(Put|Delete|Remove)|^sqs:(CreateQueue|DeleteQueue)$/,
+    Resource: [ofService('events', 'rule/*/commerce-events-*'), ofService('sqs', 'commerce-events-*')],
+  },
+  { Sid: 'ReplayEvents', actions: /^events:/, Resource: '*' },
+  { Sid: 'WorkOnQueues', actions: /^sqs:/, Resource: ofService('sqs', 'commerce-*') },
+  {
+    Sid: 'ChangeMappings',
+    actions: /^lambda:\w+EventSourceMapping$/,
+    Resource: ofService('lambda', 'event-source-mapping:*'),
+    Condition: { ArnLike: { 'lambda:FunctionArn': functions } },
+  },
+  { Sid: 'DeleteVersionsButNoFunctions', actions: /^lambda:DeleteFunction$/, Resource: `${functions}:*` },
+  { Sid: 'WorkOnFunctions', actions: /^lambda:/, Resource: functions },
+  {
+    Sid: 'ChangeSchedules',
+    actions: /^scheduler:/,
+    Resource: ofService('scheduler', 'schedule/default/commerce-*'),
+  },
+  {
+    Sid: 'FindRunningImports',
+    actions: /^states:/,
+    Resource: ofService('states', 'stateMachine:commerce-*'),
+  },
+  { Sid: 'ReadMetrics', actions: /^cloudwatch:/, Resource: '*' },
+  { Sid: 'ManageUsers', actions: /^cognito-idp:/, Resource: ofService('cognito-idp', 'userpool/*') },
+  { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns },
+]
+
+/** Services that encrypt with the key of the stage on behalf of a caller of these actions. */
+const encrypting = {
+  dynamodb: /^dynamodb:/,
+  secretsmanager: /^secretsmanager:/,
+  sqs: /^sqs:(Receive|Send)Message$/,
+}
+
+/** Permissions for the procedures of the docs that operators carry out with the AWS CLI. */
+const procedures: readonly Statement[] = [
+  {
+    // DynamoDB checks these for a restore.
+    Sid: 'RestoreTheTable',
+    Action: ['dynamodb:ConditionCheckItem', 'dynamodb:DescribeContinuousBackups'],
+    Resource: ofService('dynamodb', 'table/commerce-*'),
+  },
+  {
+    Sid: 'RestoreABackup',
+    Action: [
+      'backup:DescribeRestoreJob',
+      'backup:ListRecoveryPointsByBackupVault',
+      'backup:StartRestoreJob',
+      'lambda:ListFunctions',
+    ],
+    Resource: '*',
+  },
+  passRole('RestoreWithThisRole', 'commerce-restore', 'backup'),
+  passRole('ChangeSchedulesWithTheirRoles', 'commerce-*', 'scheduler'),
+  { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
+  {
+    Sid: 'DescribeSecrets',
+    Action: 'secretsmanager:DescribeSecret',
+    Resource: secretArns,
+  },
+  {
+    Sid: 'FindTheKey',
+    Action: 'kms:DescribeKey',
+    Resource: ofService('kms', 'key/*'),
+    Condition: ofServiceKey,
+  },
+  {
+    Sid: 'EncryptARestoredTable',
+    Action: 'kms:CreateGrant',
+    Resource: ofService('kms', 'key/*'),
+    Condition: { StringLike: { 'kms:ViaService': 'dynamodb.*.amazonaws.com' }, ...ofServiceKey },
+  },
+]
+
+/** Returns the policy of operators: every command, and the procedures of the docs. */
+export function operatorPolicy(): object {
+  return policy([...statementsOf(Object.keys(commandActions)), ...procedures])
+}
+
+/** Returns the policy of the pipeline: deployments through the roles of the bootstrap, and its commands. */
+export function pipelinePolicy(): object {
+  const deploy = {
+    Sid: 'DeployThroughTheRolesOfTheBootstrap',
+    Action: 'sts:AssumeRole',
+    Resource: roles('cdk-*'),
+  }
+  // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
+  const webhooks = secretArns.filter((arn) => arn.includes('Webhooks')).join()
+  const statements = statementsOf(['verify', 'releases prune'])
+  const narrowed = statements.map((one) => (one.Sid === 'UseSecrets' ? { ...one, Resource: webhooks } : one))
+  return policy([deploy, ...narrowed])
+}
+
+/** Returns the statements that some commands need. @throws Error if an action has no place */
+function statementsOf(commands: readonly string[]): Statement[] {
+  const actions = [...new Set([findStack, ...commands.flatMap((name) => commandActions[name] ?? [])])].sort()
+  const byPlace = Map.groupBy(actions, (action) => places.find((place) => place.actions.test(action)))
+  const homeless = byPlace.get(undefined) ?? []
+  if (homeless.length > 0) throw new Error(`say in bin/commands/policies.ts where to allow ${homeless}`)
+  const statements = places.flatMap((place) => {
+    const { actions: _, Sid, ...where } = place
+    const Action = byPlace.get(place)
+    return Action ? [{ Sid, Action: Action.length === 1 ? Action.join() : Action, ...where }] : []
+  })
+  return [...statements, ...keyStatement(actions)]
+}
+
+function keyStatement(actions: readonly string[]): Statement[] {
+  const services = Object.entries(encrypting)
+    .filter(([, expression]) => actions.some((action) => expression.test(action)))
+    .map(([service]) => `${service}.*.amazonaws.com`)
+  if (services.length === 0) return []
+  const Action = ['Decrypt', 'DescribeKey', 'Encrypt', 'GenerateDataKey', 'GenerateDataKeyWithoutPlaintext']
+    .concat('ReEncryptFrom', 'ReEncryptTo')
+    .map((name) => `kms:${name}`)
+  const Condition = { StringLike: { 'kms:ViaService': services }, ...ofServiceKey }
+  return [{ Sid: 'UseTheKeyThroughTheseServices', Action, Resource: ofService('kms', 'key/*'), Condition }]
+}
+
+function passRole(Sid: string, role: string, service: string): Statement {
+  const Condition = { StringEquals: { 'iam:PassedToService': `${service}.amazonaws.com` } }
+  return { Sid, Action: 'iam:PassRole', Resource: roles(role), Condition }
+}
+
+function policy(statements: readonly Statement[]): object {
+  const Statement = statements.map(({ Sid, ...rest }) => ({ Sid, Effect: 'Allow', ...rest }))
+  return { Version: '2012-10-17', Statement }
+}

@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from '@jest/globals'
+import { commandActions, findStack } from '#bin/commands/permissions.ts'
+import type { Deployment } from './deployment.ts'
+
+/** Actions for cases that the tests of the deployed stack do not bring about. */
+const notPlayed: Record<string, string[]> = {
+  // A new user whose password the pool rejects.
+  'users set': ['cognito-idp:AdminDeleteUser'],
+}
+
+/** Compares the calls that commands have made with the permissions that policies give them. */
+export function recordedActions(deployment: () => Deployment, commands: readonly string[]): void {
+  test.each(commands)('%s has called exactly the AWS actions of its table', async (name) => {
+    const lines = (await readFile(deployment().recordedActions, 'utf8')).trim().split('\n')
+    const calls = lines.map((line) => JSON.parse(line) as { command: string[]; action: string })
+    const recorded = calls.filter(({ command }) => nameIn(command) === name).map(({ action }) => action)
+    expect([...new Set(recorded.concat(notPlayed[name] ?? []))].sort()).toEqual(
+      [...new Set([findStack, ...(commandActions[name] ?? [])])].sort(),
+    )
+  })
+}
+
+/** Returns the command that a command line names. `events` without another word is `events watch`. */
+function nameIn(words: readonly string[]): string | undefined {
+  const known = [words.slice(0, 2).join(' '), `${words[0]} watch`, String(words[0])]
+  return known.find((name) => name in commandActions)
+}
