@@ -1,5 +1,12 @@
 /** The record of an operator's action in the audit of a tenant. */
 const audited = ['sts:GetCallerIdentity', 'dynamodb:PutItem']
+const purging = [
+  'dynamodb:DeleteItem',
+  'dynamodb:GetItem',
+  'dynamodb:Query',
+  'dynamodb:UpdateItem',
+  ...audited,
+]
 const watchQueue = ['sqs:CreateQueue', 'sqs:DeleteMessage', 'sqs:DeleteQueue', 'sqs:GetQueueAttributes']
 const inspected = ['dynamodb:GetItem', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
 const releases = ['cloudformation:ListStackResources', 'lambda:ListAliases', 'lambda:ListVersionsByFunction']
@@ -45,16 +52,10 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'cognito-idp:AdminUpdateUserAttributes',
     ...audited,
   ],
-  'tenants purge': ['dynamodb:DeleteItem', 'dynamodb:Query', ...audited],
+  'tenants purge': purging,
   'refunds list': ['dynamodb:Query'],
-  'refunds reconcile': ['dynamodb:Query', 'secretsmanager:GetSecretValue'],
-  verify: [
-    'dynamodb:DeleteItem',
-    'dynamodb:Query',
-    'dynamodb:UpdateItem',
-    'secretsmanager:GetSecretValue',
-    ...audited,
-  ],
+  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
+  verify: ['secretsmanager:GetSecretValue', ...purging],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters discard': ['sqs:DeleteMessage', 'sqs:ReceiveMessage', ...inspected, ...audited],
@@ -63,7 +64,6 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:GetShardIterator',
     'dynamodb:Scan',
     'lambda:InvokeFunction',
-    'sqs:ChangeMessageVisibility',
     'sqs:DeleteMessage',
     'sqs:ReceiveMessage',
     'sqs:SendMessage',
