@@ -10,6 +10,7 @@ const purging = [
 const watchQueue = ['sqs:CreateQueue', 'sqs:DeleteMessage', 'sqs:DeleteQueue', 'sqs:GetQueueAttributes']
 const inspected = ['dynamodb:GetItem', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
 const releases = ['cloudformation:ListStackResources', 'lambda:ListAliases', 'lambda:ListVersionsByFunction']
+const blockedAddresses = ['cloudformation:ListStackResources', 'wafv2:GetIPSet']
 const pausing = [
   'lambda:GetEventSourceMapping',
   'lambda:GetFunction',
@@ -92,6 +93,9 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'lambda:UntagResource',
     ...pausing,
   ],
+  'addresses list': blockedAddresses,
+  'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
+  'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', 'lambda:UpdateAlias', ...releases],
   'releases list': releases,
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],

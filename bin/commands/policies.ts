@@ -52,6 +52,11 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     actions: /^states:/,
     Resource: ofService('states', 'stateMachine:commerce-*'),
   },
+  {
+    Sid: 'BlockAddresses',
+    actions: /^wafv2:/,
+    Resource: ofService('wafv2', 'regional/ipset/commerce-*'),
+  },
   { Sid: 'ReadMetrics', actions: /^cloudwatch:/, Resource: '*' },
   { Sid: 'ManageUsers', actions: /^cognito-idp:/, Resource: ofService('cognito-idp', 'userpool/*') },
   { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns },
