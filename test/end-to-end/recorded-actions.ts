@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from '@jest/globals'
-import { commandActions, findStack } from '#bin/commands/permissions.ts'
+import { commandActions, findStack } from '#bin/permissions/command-actions.ts'
 import type { Deployment } from './deployment.ts'
 
 /** Actions for cases that the tests of the deployed stack do not bring about. */

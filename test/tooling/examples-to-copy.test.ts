@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
-import { commandActions, findStack } from '#bin/commands/permissions.ts'
+import { commandActions, findStack } from '#bin/permissions/command-actions.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')

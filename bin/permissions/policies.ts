@@ -1,4 +1,4 @@
-import { commandActions, findStack } from './permissions.ts'
+import { commandActions, findStack } from './command-actions.ts'
 
 /** A statement of a policy that allows something. */
 interface Statement {
@@ -133,7 +133,7 @@ function statementsOf(commands: readonly string[]): Statement[] {
   const actions = [...new Set([findStack, ...commands.flatMap((name) => commandActions[name] ?? [])])].sort()
   const byPlace = Map.groupBy(actions, (action) => places.find((place) => place.actions.test(action)))
   const homeless = byPlace.get(undefined) ?? []
-  if (homeless.length > 0) throw new Error(`say in bin/commands/policies.ts where to allow ${homeless}`)
+  if (homeless.length > 0) throw new Error(`say in bin/permissions/policies.ts where to allow ${homeless}`)
   const statements = places.flatMap((place) => {
     const { actions: _, Sid, ...where } = place
     const Action = byPlace.get(place)
