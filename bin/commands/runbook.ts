@@ -12,7 +12,11 @@ text that is shown; for functions of nested stacks, the name of the nested stack
 \`${apiFailing.id}\` is in alarm, no other alarm pages.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
-no resource ids. The audit holds the ids.
+no resource ids. The audit holds the ids. All alarms that are raised now, and the trace of a log line with \`xray_trace_id\`:
+
+${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
+All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
+docs/examples/operator-unmask-policy.json, too.
 
 # Freeze first
 
@@ -32,7 +36,8 @@ ${fenced('sh', 'aws logs get-query-results --query-id ID')}
 The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\` of the stack:
 
 ${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name NAME --web-acl-id ID --rule-name AnonymousRequests')}
-The access log has the address of each request, masked. With the permission \`logs:Unmask\`:
+The access log has the address of each request, masked. With docs/examples/operator-unmask-policy.json, which
+belongs to a role for emergencies only:
 
 ${fenced('', 'fields unmask(sourceIp) as address\n| stats count(*) as requests by address, route, status\n| sort requests desc\n| limit 20')}
 Block an address within a minute, and admit it again later:

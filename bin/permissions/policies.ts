@@ -69,25 +69,70 @@ const encrypting = {
   sqs: /^sqs:(Receive|Send)Message$/,
 }
 
-/** Permissions for the procedures of the docs that operators carry out with the AWS CLI. */
+const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
+  ofService('logs', `log-group:${name}`),
+)
+const table = ofService('dynamodb', 'table/commerce-*')
+
+/** Permissions for the commands of the AWS CLI in the runbook and in docs/operations.md, and for the dashboard. */
 const procedures: readonly Statement[] = [
+  { Sid: 'QueryLogs', Action: 'logs:StartQuery', Resource: logGroups },
+  {
+    Sid: 'ShowDashboardAndTraces',
+    Action: [
+      'cloudwatch:DescribeAlarms',
+      'cloudwatch:GetDashboard',
+      'cloudwatch:GetMetricData',
+      'cloudwatch:ListDashboards',
+      'logs:DescribeLogGroups',
+      'logs:GetQueryResults',
+      'xray:BatchGetTraces',
+    ],
+    Resource: '*',
+  },
+  {
+    Sid: 'ReadExecutionsOfImports',
+    Action: 'states:GetExecutionHistory',
+    Resource: ofService('states', 'execution:commerce-*'),
+  },
+  {
+    Sid: 'ReadQuotasSchedulesMailAndWebAcls',
+    Action: [
+      'dynamodb:DescribeLimits',
+      'lambda:GetAccountSettings',
+      'scheduler:ListSchedules',
+      'ses:GetAccount',
+      'ses:ListSuppressedDestinations',
+      'wafv2:ListWebACLs',
+    ],
+    Resource: '*',
+  },
+  {
+    Sid: 'ReadBlockedAddresses',
+    Action: 'wafv2:GetRateBasedStatementManagedKeys',
+    Resource: ofService('wafv2', 'regional/webacl/*'),
+  },
+  { Sid: 'ReadTheStream', Action: 'dynamodb:DescribeStream', Resource: table },
+  { Sid: 'ReportKeysOfARestoredTable', Action: 'dynamodb:UpdateContributorInsights', Resource: table },
   {
     // DynamoDB checks these for a restore.
     Sid: 'RestoreTheTable',
     Action: ['dynamodb:ConditionCheckItem', 'dynamodb:DescribeContinuousBackups'],
-    Resource: ofService('dynamodb', 'table/commerce-*'),
+    Resource: table,
   },
   {
-    Sid: 'RestoreABackup',
+    Sid: 'BackUpAndRestore',
     Action: [
       'backup:DescribeRestoreJob',
+      'backup:ListBackupJobs',
       'backup:ListRecoveryPointsByBackupVault',
+      'backup:StartBackupJob',
       'backup:StartRestoreJob',
-      'lambda:ListFunctions',
     ],
     Resource: '*',
   },
   passRole('RestoreWithThisRole', 'commerce-restore', 'backup'),
+  passRole('BackUpWithTheRoleOfTheStack', 'commerce-*-BackupRole*', 'backup'),
   passRole('ChangeSchedulesWithTheirRoles', 'commerce-*', 'scheduler'),
   { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
   {
@@ -112,6 +157,11 @@ const procedures: readonly Statement[] = [
 /** Returns the policy of operators: every command, and the procedures of the docs. */
 export function operatorPolicy(): object {
   return policy([...statementsOf(Object.keys(commandActions)), ...procedures])
+}
+
+/** Returns the policy for emergencies, beside that of operators: queries that show the addresses of callers. */
+export function unmaskPolicy(): object {
+  return policy([{ Sid: 'ReadAddressesOfCallers', Action: 'logs:Unmask', Resource: logGroups }])
 }
 
 /** Returns the policy of the pipeline: deployments through the roles of the bootstrap, and its commands. */

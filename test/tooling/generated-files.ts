@@ -4,7 +4,7 @@ import { commandsPage } from '#bin/cli/commands-page.ts'
 import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { openapiDocument } from '#bin/describe/openapi.ts'
 import { withRoles } from '#bin/describe/reference/guides.ts'
-import { operatorPolicy, pipelinePolicy } from '#bin/permissions/policies.ts'
+import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { costsOfProd } from '#test/bench/aws/costs.ts'
 import { clientTypes } from './client-types.ts'
@@ -29,6 +29,7 @@ export async function otherFiles(): Promise<Record<string, string>> {
     'docs/commands.md': commandsPage(),
     'docs/costs.md': await costsOfProd(),
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
+    'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,
   }
 }

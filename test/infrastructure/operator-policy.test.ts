@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { runbook } from '#bin/commands/runbook.ts'
+import { commandActions, findStack } from '#bin/permissions/command-actions.ts'
+import { resourcesOf, synthesise } from './synthesis.ts'
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+const operations = read('docs/operations.md')
+const page = runbook()
+
+interface Statement {
+  Action: string | string[]
+  Resource: string | string[]
+  Condition?: Record<string, Record<string, unknown>>
+}
+const statementsOf = (file: string): Statement[] => JSON.parse(read(file)).Statement
+const statements = statementsOf('docs/examples/operator-policy.json')
+const actions = statements.flatMap(({ Action }) => Action)
+
+/** Services whose actions have another prefix than their commands. */
+const prefixes: Record<string, string> = {
+  dynamodbstreams: 'dynamodb',
+  sesv2: 'ses',
+  stepfunctions: 'states',
+}
+/** Calls whose action is spelled differently. */
+const spellings: Record<string, string> = { 'wafv2:ListWebAcls': 'wafv2:ListWebACLs' }
+
+/** Returns the IAM actions of the commands of the AWS CLI in a text. */
+function actionsIn(text: string): string[] {
+  const commands = [...text.matchAll(/\baws ([a-z0-9-]+) ([a-z][a-z-]+)/g)]
+  return [
+    ...new Set(
+      commands.map(([, service = '', command = '']) => {
+        const call = command.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+        const action = `${prefixes[service] ?? service}:${call}`
+        return spellings[action] ?? action
+      }),
+    ),
+  ]
+}
+
+/** The sections of the page on operations that are not for administrators of the account. */
+const sections = operations.split(/\n(?=## )/).filter((one) => !/^## Region or account lost/.test(one))
+const ofOperations = actionsIn(sections.join('\n')).filter((action) => !action.startsWith('iam:'))
+const ofRunbook = actionsIn(page)
+
+/** Actions that no command names. */
+const implied = {
+  'a query with SOURCE finds its log groups': ['logs:DescribeLogGroups'],
+  'the dashboard is a page of the console': [
+    'cloudwatch:GetDashboard',
+    'cloudwatch:GetMetricData',
+    'cloudwatch:ListDashboards',
+  ],
+  'DynamoDB checks these for a restore': [
+    'dynamodb:ConditionCheckItem',
+    'dynamodb:DescribeContinuousBackups',
+  ],
+  'services get a role with a call': ['iam:PassRole'],
+  'the progress of a replay is read in the console': ['events:DescribeReplay'],
+  'the state of a rotation is read in the console': ['secretsmanager:DescribeSecret'],
+  'services use the key on behalf of operators': [
+    'kms:CreateGrant',
+    'kms:Decrypt',
+    'kms:Encrypt',
+    'kms:GenerateDataKey',
+    'kms:GenerateDataKeyWithoutPlaintext',
+    'kms:ReEncryptFrom',
+    'kms:ReEncryptTo',
+  ],
+}
+
+describe('the policy of operators', () => {
+  test.each(ofOperations)('permits %s, which docs/operations.md calls', (action) => {
+    expect(actions).toContain(action)
+  })
+
+  test.each(ofRunbook)('permits %s, which the runbook calls', (action) => {
+    expect(actions).toContain(action)
+  })
+
+  test('permits nothing that no command needs', () => {
+    const needed = [findStack, ...Object.values(commandActions).flat(), ...ofOperations, ...ofRunbook]
+    const known = new Set([...needed, ...Object.values(implied).flat()])
+    expect(actions.filter((action) => !known.has(action))).toEqual([])
+  })
+
+  test('is compared with the commands of both pages', () => {
+    expect([ofOperations.length > 5, ofRunbook.length > 10]).toEqual([true, true])
+  })
+
+  test('queries the log groups of the stack and of its web ACLs', async () => {
+    const { stacks } = await synthesise('prod')
+    const names = Object.values(stacks)
+      .flatMap((stack) => resourcesOf(stack, 'AWS::Logs::LogGroup'))
+      .flatMap(([, { Properties }]) =>
+        typeof Properties.LogGroupName === 'string' ? Properties.LogGroupName : [],
+      )
+    const [query] = statements.filter(({ Action }) => Action === 'logs:StartQuery')
+    const allowed = [query?.Resource ?? []].flat().map((arn) => arn.replace(/.*:log-group:(.*)\*$/, '$1'))
+    expect(allowed).toContain('commerce-')
+    expect(names.filter((name) => !allowed.some((start) => name.startsWith(start)))).toEqual([])
+    expect(names.length).toBeGreaterThan(0)
+  })
+
+  test('permits operators to read the key without an intermediate service', () => {
+    const found = statements.filter(({ Action }) => Action === 'kms:DescribeKey')
+    expect(found.map(({ Condition }) => Object.keys(Condition ?? {}))).toEqual([['ForAnyValue:StringLike']])
+  })
+
+  test('permits operators to pass the roles of backups and schedules, and no other', () => {
+    const passed = statements
+      .filter(({ Action }) => Action === 'iam:PassRole')
+      .map(({ Resource, Condition }) => [Condition?.StringEquals?.['iam:PassedToService'], Resource])
+    const role = (name: string) => `arn:aws:iam::111122223333:role/${name}`
+    expect(passed).toEqual([
+      ['backup.amazonaws.com', role('commerce-restore')],
+      ['backup.amazonaws.com', role('commerce-*-BackupRole*')],
+      // A freeze writes schedules, which name roles of the stack.
+      ['scheduler.amazonaws.com', role('commerce-*')],
+    ])
+  })
+
+  test('names the role of restores as the page creates it', () => {
+    expect(operations).toContain('aws iam create-role --role-name commerce-restore ')
+    expect(operations).toContain(':role/commerce-restore')
+  })
+})
+
+describe('addresses of callers', () => {
+  const unmask = statementsOf('docs/examples/operator-unmask-policy.json')
+
+  test('are shown by a query of the runbook', () => expect(page).toContain('unmask(sourceIp)'))
+
+  test('need a policy that allows nothing else', () => {
+    expect(unmask.map(({ Action }) => Action)).toEqual(['logs:Unmask'])
+  })
+
+  test('are not shown by the policy of operators', () => expect(actions).not.toContain('logs:Unmask'))
+
+  test('are shown in the log groups that operators query', () => {
+    const [query] = statements.filter(({ Action }) => Action === 'logs:StartQuery')
+    expect(unmask.map(({ Resource }) => Resource)).toEqual([query?.Resource])
+  })
+})
