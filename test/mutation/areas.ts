@@ -82,8 +82,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   dynamodb: {
     texts: true,
-    sources: ['shared/platform/aws/{dynamodb-table,retry}.ts'],
-    tests: ['test/table/dynamodb-table.test.ts', 'test/aws/{retry,signature}.test.ts'],
+    sources: ['shared/platform/aws/{dynamodb-{table,writes},retry}.ts'],
+    tests: ['test/table/dynamodb-{table,writes}.test.ts', 'test/aws/{retry,signature}.test.ts'],
   },
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import type { Change, Condition, Table } from '#shared/platform/table/table.ts'
+import type { Change, Table } from '#shared/platform/table/table.ts'
 import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
 
 interface Sent {
@@ -184,50 +184,6 @@ describe('a put', () => {
   test('fails with any other error', async () => {
     responses = [errorOf('ValidationException')]
     await expect(table.put({ item, condition: 'none' })).rejects.toThrow('ValidationException')
-  })
-})
-
-describe('a condition', () => {
-  test.each<[string, Condition, string, object, object]>([
-    ['that the item is absent', { absent: true }, 'attribute_not_exists(pk)', {}, {}],
-    [
-      'that the item is absent or expired',
-      { absentOrExpiredBy: 9 },
-      'attribute_not_exists(pk) OR expires_at <= :v0',
-      {},
-      { ':v0': 9 },
-    ],
-    [
-      'that the item is absent or has a smaller value',
-      { absentOrBelow: { attribute: 'occurred_at', value: 'x' } },
-      'attribute_not_exists(pk) OR #n0 < :v0',
-      { '#n0': 'occurred_at' },
-      { ':v0': 'x' },
-    ],
-    [
-      'on its state',
-      {
-        matches: { version: 1, color: 'red' },
-        oneOf: { state: ['a', 'b'] },
-        below: { at: 'z' },
-      },
-      '#n0 = :v0 AND #n1 = :v1 AND #n2 IN (:v2, :v3) AND #n3 < :v4',
-      { '#n0': 'version', '#n1': 'color', '#n2': 'state', '#n3': 'at' },
-      { ':v0': 1, ':v1': 'red', ':v2': 'a', ':v3': 'b', ':v4': 'z' },
-    ],
-    ['on one value', { matches: { state: 'a' } }, '#n0 = :v0', { '#n0': 'state' }, { ':v0': 'a' }],
-  ])('%s', async (_, condition, ConditionExpression, names, values) => {
-    await table.put({ item, condition })
-    expect(inputs()).toEqual([
-      {
-        TableName: name,
-        Item: marshall(item),
-        ConditionExpression,
-        ...(Object.keys(names).length > 0 && { ExpressionAttributeNames: names }),
-        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: marshall(values) }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      },
-    ])
   })
 })
 

@@ -13,7 +13,6 @@ import {
   type ServiceInputTypes,
   type ServiceOutputTypes,
   type TransactionCanceledException,
-  type TransactWriteItem,
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
@@ -22,8 +21,9 @@ import { lazy } from '../base/cached-load.ts'
 import { newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
-import type { Change, Condition, Put, Refusal, Table, TableAccess, Update } from '../table/table.ts'
+import type { Change, Refusal, Table, TableAccess } from '../table/table.ts'
 import { readCapacity, writeCapacity } from '../table/table.ts'
+import { conditionalPut, insertion, transactItem, updateInput } from './dynamodb-writes.ts'
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
 
@@ -201,50 +201,6 @@ const passing = new Set([
   'TransactionConflict',
 ])
 
-/** PartiQL's INSERT never overwrites an item, and a batch of them is one request. Conditional puts have no batch. */
-function insertion(name: string, item: Item) {
-  const values = marshall(item, { removeUndefinedValues: true })
-  const members = Object.keys(values).map((attribute) => `'${attribute}': ?`)
-  return {
-    Statement: `INSERT INTO "${name}" VALUE {${members.join(', ')}}`,
-    Parameters: Object.values(values),
-  }
-}
-
-function transactItem(name: string, change: Change): TransactWriteItem {
-  if ('item' in change) return { Put: conditionalPut(name, change) }
-  if ('update' in change) return { Update: updateInput(name, change) }
-  const terms = new Terms()
-  const condition = conditionOf(change.condition, terms)
-  const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const, ...condition }
-  return { Delete: { ...common, Key: marshall(change.remove), ...terms.members() } }
-}
-
-function updateInput(name: string, change: Update) {
-  const terms = new Terms()
-  const condition = conditionOf(change.condition, terms)
-  const UpdateExpression = updateOf(change, terms)
-  return {
-    TableName: name,
-    Key: marshall(change.update),
-    UpdateExpression,
-    ...condition,
-    ...terms.members(),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  }
-}
-
-function conditionalPut(name: string, { item, condition }: Put) {
-  const terms = new Terms()
-  return {
-    TableName: name,
-    Item: marshall(item, { removeUndefinedValues: true }),
-    ...conditionOf(condition, terms),
-    ...terms.members(),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
-  }
-}
-
 const nothing = () => undefined
 
 function refusalOfOne(thrown: ConditionalCheckFailedException): Refusal {
@@ -273,77 +229,4 @@ export function deployedTable(name: string, access: TableAccess): Table {
 export function prepareTable(): void {
   // AWS is called over TLS, unlike an emulator.
   if (!dynamodbClient().config.endpoint) process.getBuiltinModule('node:https')
-}
-
-/** Collects the names and values of the expressions of a request. */
-class Terms {
-  readonly #names: Record<string, string> = {}
-  readonly #values: Record<string, unknown> = {}
-
-  name(attribute: string): string {
-    const placeholder = `#n${Object.keys(this.#names).length}`
-    this.#names[placeholder] = attribute
-    return placeholder
-  }
-
-  value(value: unknown): string {
-    const placeholder = `:v${Object.keys(this.#values).length}`
-    this.#values[placeholder] = value
-    return placeholder
-  }
-
-  /** Returns the members of the request. DynamoDB rejects empty ones. */
-  members() {
-    const hasNames = Object.keys(this.#names).length > 0
-    const hasValues = Object.keys(this.#values).length > 0
-    return {
-      ...(hasNames && { ExpressionAttributeNames: this.#names }),
-      ...(hasValues && { ExpressionAttributeValues: marshall(this.#values) }),
-    }
-  }
-}
-
-function conditionOf(condition: Condition | 'none', terms: Terms): { ConditionExpression?: string } {
-  return condition === 'none' ? {} : { ConditionExpression: expressionOf(condition, terms) }
-}
-
-function expressionOf(condition: Condition, terms: Terms): string {
-  const absent = 'attribute_not_exists(pk)'
-  if ('absent' in condition) return absent
-  if ('absentOrExpiredBy' in condition) {
-    return `${absent} OR expires_at <= ${terms.value(condition.absentOrExpiredBy)}`
-  }
-  if ('absentOrBelow' in condition) {
-    const { attribute, value } = condition.absentOrBelow
-    return `${absent} OR ${terms.name(attribute)} < ${terms.value(value)}`
-  }
-  if ('absentOrShorter' in condition) {
-    const { attribute, length } = condition.absentOrShorter
-    return `${absent} OR size(${terms.name(attribute)}) < ${terms.value(length)}`
-  }
-  const { matches, oneOf = {}, below = {} } = condition
-  return [
-    ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
-    ...Object.entries(oneOf).map(
-      ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
-    ),
-    ...Object.entries(below).map(([name, value]) => `${terms.name(name)} < ${terms.value(value)}`),
-  ].join(' AND ')
-}
-
-function updateOf({ set, copy = {}, increment = [], add = {}, append = {} }: Update, terms: Terms): string {
-  const clauses = [
-    ...Object.entries(set).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
-    ...Object.entries(copy).map(([target, source]) => `${terms.name(target)} = ${terms.name(source)}`),
-    ...[...increment.map((name) => [name, 1] as const), ...Object.entries(add)].map(([name, summand]) => {
-      const attribute = terms.name(name)
-      return `${attribute} = if_not_exists(${attribute}, ${terms.value(0)}) + ${terms.value(summand)}`
-    }),
-    ...Object.entries(append).map(([name, elements]) => {
-      const attribute = terms.name(name)
-      const list = `if_not_exists(${attribute}, ${terms.value([])})`
-      return `${attribute} = list_append(${list}, ${terms.value(elements)})`
-    }),
-  ]
-  return `SET ${clauses.join(', ')}`
 }
