@@ -4,7 +4,7 @@ import * as codedeploy from 'aws-cdk-lib/aws-codedeploy'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
-import { failureMetric } from '#shared/platform/base/log.ts'
+import { failureMetric } from '#shared/platform/base/metrics.ts'
 import { metricsNamespace, type Rollout, type Stage } from './stage.ts'
 
 /** A new version receives a tenth of the requests for five minutes, and all of them if nothing failed by then. */

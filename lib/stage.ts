@@ -124,7 +124,7 @@ export function stageNamed(name: unknown): Stage {
   )
 }
 
-/** Returns the namespace of a stage's metrics (see shared/platform/base/log.ts). */
+/** Returns the namespace of a stage's metrics (see shared/platform/base/metrics.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
 }

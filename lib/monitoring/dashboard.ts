@@ -1,7 +1,7 @@
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
-import { errorMetric } from '#shared/platform/base/log.ts'
+import { errorMetric } from '#shared/platform/base/metrics.ts'
 import type { Route } from '#shared/platform/request/route.ts'
 import { unknownRoute } from '../function-entries.ts'
 import { metricsNamespace } from '../stage.ts'

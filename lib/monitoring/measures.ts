@@ -7,13 +7,8 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import {
-  type AlertCode,
-  ageMetric,
-  alertMetric,
-  differenceMetric,
-  type Work,
-} from '#shared/platform/base/log.ts'
+import type { AlertCode, Work } from '#shared/platform/base/log.ts'
+import { ageMetric, alertMetric, differenceMetric } from '#shared/platform/base/metrics.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { pascalCase } from '../function-entries.ts'

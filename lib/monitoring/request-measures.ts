@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib'
 import { type MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import { failedRequestMetric, serviceName } from '#shared/platform/base/log.ts'
+import { failedRequestMetric, serviceName } from '#shared/platform/base/metrics.ts'
 import { gatewayPathOf, methodsOf, type Route } from '#shared/platform/request/route.ts'
 import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'

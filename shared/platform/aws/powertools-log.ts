@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Logger } from '@aws-lambda-powertools/logger'
-import { describeFault, type FaultDescription, type Log, logOf } from '../base/log.ts'
+import { describeFault, type FaultDescription } from '../base/describe-fault.ts'
+import { type Log, logOf } from '../base/log.ts'
 
 /**
  * The log of the functions that no caller waits for. Their faults name the source, by the source map of the bundle. HTTP

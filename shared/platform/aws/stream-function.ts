@@ -1,6 +1,7 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { lazy } from '../base/cached-load.ts'
-import { type Log, serviceName } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
+import { serviceName } from '../base/metrics.ts'
 import { powertoolsLog } from './powertools-log.ts'
 
 /** The dependencies of work on a stream. It needs neither settings nor the table. */

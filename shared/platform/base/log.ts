@@ -1,7 +1,19 @@
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock, timestamp } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import { Failure, ReportableError } from './failure.ts'
+import { describeFault } from './describe-fault.ts'
+import { Failure } from './failure.ts'
+import {
+  ageMetric,
+  alertMetric,
+  differenceMetric,
+  embedded,
+  errorMetric,
+  failedRequestMetric,
+  failureMetric,
+  ignoredMetric,
+  type MetricValue,
+} from './metrics.ts'
 
 /** The code of a log record, stable for searches and metrics. */
 export type LogCode =
@@ -36,6 +48,9 @@ export type LogCode =
 
 /** What an operator must look at, each with its alarm. */
 export type AlertCode = 'REFUND_PAID_LATE'
+
+/** The kinds of work that a request starts and that finish after it. */
+export type Work = 'imports' | 'refunds'
 
 /** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {
@@ -216,116 +231,4 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
       write('reconciled', differences > 0, { code, tenant, compared, unrelated, ...members, ...metric })
     },
   }
-}
-
-/** A fault as it is logged. */
-export interface FaultDescription {
-  name: string
-  message?: string
-  /** The innermost frames of the stack. */
-  at: string[]
-}
-
-/** Returns the name, the stack and the message of a fault. A message that may quote a caller is left out. */
-export function describeFault(fault: unknown): FaultDescription | undefined {
-  if (fault === undefined) return undefined
-  if (!(fault instanceof Error)) return { name: typeof fault, at: [] }
-  const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
-  const message = reportableMessage(fault)
-  return {
-    name: fault.name,
-    ...(message !== undefined && { message }),
-    at: frames.slice(0, 5).map((line) => line.trim()),
-  }
-}
-
-/** Messages of the engine that contain names of the code only. */
-const engineMessage =
-  /^(Cannot (read|set) properties of (undefined|null) \((reading|setting) '\w{1,40}'\)|[\w.$]{1,80} is not (a function|a constructor|defined|iterable)|Invalid time value)$/
-
-function reportableMessage(fault: Error): string | undefined {
-  if (fault instanceof ReportableError) return fault.message
-  if (fault instanceof Failure) return fault.code
-  if (fault.name === 'ValiError') return invalidPaths(fault as Partial<ValidationError>)
-  return engineMessage.test(fault.message) ? fault.message : undefined
-}
-
-/** The members of valibot's error that name fields and rules, and quote no value. */
-interface ValidationError {
-  issues: readonly { type: string; path?: readonly { key: unknown }[] }[]
-}
-
-/** Returns such as `amount_minor: safe_integer`. */
-function invalidPaths({ issues = [] }: Partial<ValidationError>): string {
-  return issues
-    .map(({ type, path = [] }) => `${path.map(({ key }) => String(key)).join('.')}: ${type}`)
-    .join(', ')
-}
-
-/** The service in each log line. */
-export const serviceName = 'commerce-api'
-
-/** The counter of errors, by error code. */
-export const errorMetric = { name: 'errors', dimensions: ['error_code'], unit: 'Count' } as const
-
-/**
- * The requests that the service failed, by operation and all together. Alarms count these and not the 5xx responses of the
- * gateway, because callers can cause 5xx responses. Each line has the members of both dimensions.
- */
-export const failedRequestMetric = {
-  name: 'failed_requests',
-  dimensions: ['operation'],
-  total: ['service'],
-  unit: 'Count',
-} as const
-
-/** Failures of the service by function version. A deployment rolls back on this metric. */
-export const failureMetric = {
-  name: 'failures',
-  dimensions: ['function_name', 'function_version'],
-  unit: 'Count',
-} as const
-
-/** The age of the oldest unfinished work, by kind. */
-export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work'], unit: 'Seconds' } as const
-
-/** The counter of alerts, by code. */
-export const alertMetric = { name: 'alerts', dimensions: ['code'], unit: 'Count' } as const
-
-/** The counter of received events without meaning here, by type; `other` for the types without a handler. */
-const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_type'], unit: 'Count' } as const
-
-/** The differences between the ledger and the records of a partner. */
-export const differenceMetric = { name: 'differences', dimensions: ['work'], unit: 'Count' } as const
-
-/** The kinds of work that a request starts and that finish after it. */
-export type Work = 'imports' | 'refunds'
-
-/** A metric, with its value and its dimensions as members of the log line. */
-type MetricValue =
-  | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
-  | { metric: typeof failedRequestMetric; members: { operation: string; failed_requests: number } }
-  | {
-      metric: typeof failureMetric
-      members: { function_name: string; function_version: string; failures: number }
-    }
-  | { metric: typeof alertMetric; members: { code: AlertCode; alerts: number } }
-  | { metric: typeof ignoredMetric; members: { ignored_type: string; ignored_events: number } }
-  | { metric: typeof ageMetric; members: { work: Work; oldest_unfinished_seconds: number } }
-  | { metric: typeof differenceMetric; members: { work: Work; differences: number } }
-
-/**
- * Returns the members that make a log line a source of metrics, in CloudWatch's embedded metric format. CloudWatch
- * extracts them from the line, so no request waits for it.
- * @param at milliseconds since 1970
- */
-function embedded(namespace: string, at: number, values: readonly MetricValue[]): object {
-  if (values.length === 0) return {}
-  const directives = values.map(({ metric }) => ({
-    Namespace: namespace,
-    Dimensions: 'total' in metric ? [metric.dimensions, metric.total] : [metric.dimensions],
-    Metrics: [{ Name: metric.name, Unit: metric.unit }],
-  }))
-  const _aws = { Timestamp: at, CloudWatchMetrics: directives }
-  return Object.assign({ _aws }, ...values.map(({ members }) => members))
 }
