@@ -45,7 +45,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/identity/{tokens,verified-tokens}.test.ts', 'test/guarantees/tokens.test.ts'],
   },
   queries: {
-    sources: ['shared/platform/listing/{cursor,list-query,listing}.ts'],
+    sources: ['shared/platform/listing/{cursor,list-query,listing,parse-filter}.ts'],
     tests: ['test/listing/list-query.test.ts'],
   },
   requests: {

@@ -1,16 +1,16 @@
 import type { Settings } from '../../settings/register.ts'
-import { timestamp } from '../base/clock.ts'
 import { type Failure, failField } from '../base/failure.ts'
-import { charactersOf, dateTimePattern, foldCase, readDateTime } from '../formats/text.ts'
+import { charactersOf, foldCase } from '../formats/text.ts'
+import { type Filter, type Listing, parseSort, type Sort } from './listing.ts'
 import {
-  type Filter,
-  type FilterValue,
-  type Listing,
-  type Operator,
-  operatorsOf,
-  parseSort,
-  type Sort,
-} from './listing.ts'
+  checkLength,
+  checkRanges,
+  integerOf,
+  parameterOf,
+  parseBoolean,
+  parseFilter,
+  parseInteger,
+} from './parse-filter.ts'
 
 /** A parsed list request. */
 export interface ListQuery extends Sort {
@@ -29,7 +29,6 @@ const minPageSize = 1
 const maxPageSize = 100
 const defaultPage = 25
 const maxCursorLength = 1024
-const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 
 /** The listing of a route, with its parser: functions without a list do not bundle the parser. */
 export type RouteListing = Listing & { parse: typeof parseListQuery }
@@ -167,127 +166,4 @@ function parsePageSize(name: string, value: string | undefined, settings: Settin
 
 function parseOffset(value = '0', max: number): number {
   return parseInteger('offset', value, { min: 0, max })
-}
-
-/**
- * Parses one query parameter as a filter.
- * @throws VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.datetime.timezone_required
- */
-function parseFilter(name: string, value: string, listing: Listing, settings: Settings): Filter {
-  const dot = name.lastIndexOf('.')
-  const [field, suffix] = dot < 0 ? [name, 'eq'] : [name.slice(0, dot), name.slice(dot + 1)]
-  const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
-  const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
-  if (!kind || !operator)
-    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: value.length })
-  const texts = operator === 'in' ? value.split(',') : [value]
-  const max = settings['lists.maxFilterValues']
-  if (texts.length > max) {
-    throw failField('VALIDATION.filter.value_invalid', name, {
-      reason: 'too_many',
-      max,
-      actual: texts.length,
-    })
-  }
-  return { field, operator, values: texts.map((text) => parseValue(name, text, field, listing, settings)) }
-}
-
-/** Returns the name of the query parameter of a filter. */
-export function parameterOf({ field, operator }: Filter): string {
-  return operator === 'eq' ? field : `${field}.${operator}`
-}
-
-function parseValue(
-  name: string,
-  text: string,
-  field: string,
-  listing: Listing,
-  settings: Settings,
-): FilterValue {
-  checkLength(name, text, settings['lists.maxFilterLength'])
-  const kind = listing.fields[field]
-  if (kind === 'date-time') return parseDateTime(name, text)
-  if (kind === 'integer') return parseInteger(name, text, safeIntegers)
-  if (kind === 'boolean') return parseBoolean(name, text)
-  const normalize = listing.normalize?.[field]
-  const stored = normalize ? normalize(text) : text
-  const actual = charactersOf(text)
-  if (stored === undefined) {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'format', actual })
-  }
-  const allowed = listing.allowed(settings)[field]
-  if (allowed && !allowed.includes(stored)) {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'not_allowed', allowed, actual })
-  }
-  return stored
-}
-
-/** @throws VALIDATION.filter.value_invalid unless the text has 1 to `max` characters */
-function checkLength(name: string, text: string, max: number): void {
-  const actual = charactersOf(text)
-  if (actual >= 1 && actual <= max) return
-  throw failField('VALIDATION.filter.value_invalid', name, { reason: 'length', min: 1, max, actual })
-}
-
-function parseInteger(name: string, text: string, { min, max }: { min: number; max: number }): number {
-  const actual = integerOf(text)
-  if (actual !== undefined && actual >= min && actual <= max) return actual
-  const range = { min, max }
-  const problem =
-    actual === undefined
-      ? ({ reason: 'integer', integer: true, ...range, actual: text.length } as const)
-      : { reason: actual < min ? 'too_small' : 'too_large', ...range, actual }
-  throw failField('VALIDATION.filter.value_invalid', name, problem)
-}
-
-/** Returns the number that a text states, as a finite one, because JSON has no infinity; undefined if it is no integer. */
-function integerOf(text: string): number | undefined {
-  if (!/^-?\d+$/.test(text)) return undefined
-  // The sum has no negative zero.
-  return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE) + 0
-}
-
-/** @throws VALIDATION.filter.value_invalid */
-function parseBoolean(name: string, text: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true'
-  throw failField('VALIDATION.filter.value_invalid', name, {
-    reason: 'boolean',
-    allowed: ['true', 'false'],
-    actual: text.length,
-  })
-}
-
-function parseDateTime(name: string, text: string): number {
-  const read = readDateTime(text)
-  const actual = text.length
-  const facts = { regex: dateTimePattern.source, actual }
-  if (read === 'no_such_time') {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: read, actual })
-  }
-  if (read === 'malformed') {
-    throw failField('VALIDATION.filter.value_invalid', name, { reason: 'date-time', ...facts })
-  }
-  if (read === 'without_zone') {
-    throw failField('VALIDATION.datetime.timezone_required', name, { reason: 'timezone_required', ...facts })
-  }
-  return read
-}
-
-/** @throws VALIDATION.date.range, VALIDATION.filter.value_invalid if a lower bound is above an upper bound */
-function checkRanges(filters: readonly Filter[], listing: Listing): void {
-  for (const [field, kind] of Object.entries(listing.fields)) {
-    const bounds = filters.filter((filter) => filter.field === field)
-    const lower = Math.max(...valuesOf(bounds, ['gte', 'gt']), Number.NEGATIVE_INFINITY)
-    const upper = Math.min(...valuesOf(bounds, ['lte', 'lt']), Number.POSITIVE_INFINITY)
-    if (lower <= upper) continue
-    if (kind === 'date-time') {
-      const times = { not_before: timestamp(lower), actual: timestamp(upper) }
-      throw failField('VALIDATION.date.range', field, { reason: 'range', ...times })
-    }
-    throw failField('VALIDATION.filter.value_invalid', field, { reason: 'range', min: lower, actual: upper })
-  }
-}
-
-function valuesOf(filters: readonly Filter[], operators: readonly Operator[]): number[] {
-  return filters.filter(({ operator }) => operators.includes(operator)).map(({ values }) => Number(values[0]))
 }
