@@ -6,7 +6,8 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { exportJWK, exportSPKI, SignJWT } from 'jose'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
-import { poolIssuer, tokenVerifier } from '#shared/platform/identity/token.ts'
+import { poolIssuer } from '#shared/platform/identity/issuer.ts'
+import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import { localSettings, signingKey, tokenFor } from '#test/support/settings.ts'
 
 /** Tokens of the deployment's user pool, in addition to those of configured issuers. */

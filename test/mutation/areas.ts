@@ -41,7 +41,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/identity/credentials.test.ts'],
   },
   tokens: {
-    sources: ['shared/platform/identity/token.ts'],
+    sources: ['shared/platform/identity/{issuer,token}.ts'],
     tests: ['test/identity/{tokens,verified-tokens}.test.ts', 'test/guarantees/tokens.test.ts'],
   },
   queries: {

@@ -1,36 +1,11 @@
 import { createHash } from 'node:crypto'
-import {
-  type CryptoKey,
-  createLocalJWKSet,
-  decodeJwt,
-  errors,
-  type FlattenedJWSInput,
-  type JSONWebKeySet,
-  type JWSHeaderParameters,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-} from 'jose'
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
-import { cachedLoad } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import { type Caller, roleFromClaim, tenantNamePattern } from './caller.ts'
-
-/**
- * Returns the issuer of the deployment's own user pool, whose id is known only after deployment. The audience of its
- * access tokens is the app client (see functions/login/add-claims).
- * @param environment USER_POOL_ISSUER and USER_POOL_CLIENT_ID; AWS_ENDPOINT_URL if an emulator replaces AWS: it then
- * serves the keys, and the issuer keeps its name
- */
-export function poolIssuer(environment: NodeJS.ProcessEnv): Settings['auth.issuers'] {
-  const { USER_POOL_ISSUER: issuer, USER_POOL_CLIENT_ID: audience, AWS_ENDPOINT_URL: engine } = environment
-  if (!issuer || !audience) return []
-  const address = engine ? `${engine}${new URL(issuer).pathname}` : issuer
-  const keys = { jwks_uri: `${address}/.well-known/jwks.json` }
-  return [{ issuer, audience, algorithms: ['RS256'], types: [null], keys }]
-}
+import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
 
 /** In characters; longer than any legitimate token. Checked before parsing. */
 const maxHeaderLength = 8192
@@ -38,8 +13,6 @@ const maxSubjectLength = 255
 
 /** How many verified tokens are remembered. Each takes a few kilobytes at most. */
 const maxVerified = 200
-
-type Issuer = Settings['auth.issuers'][number]
 
 /**
  * A token that was verified. It is found by its hash, so the process keeps no token, and is used as long as verifying
@@ -224,65 +197,4 @@ function challenge(code: ErrorCode, description: string): Failure {
 function refusalOf(thrown: unknown, expired: ErrorCode): unknown {
   if (thrown instanceof errors.JWTExpired) return challenge(expired, 'the token has expired')
   return thrown instanceof errors.JOSEError ? invalidToken() : thrown
-}
-
-/** The keys of an issuer. Each load returns another object. @throws DEPENDENCY.* when they cannot be loaded */
-interface KeySet {
-  get(budget: Budget): Promise<LocalKeySet>
-  /** Loads the keys again, but at most every 30 seconds. */
-  renew(budget: Budget): Promise<LocalKeySet>
-}
-
-type LocalKeySet = ReturnType<typeof createLocalJWKSet>
-
-const times = {
-  deadline: 2000,
-  refreshAfter: 600_000,
-  /** How long known keys are used during an outage of the issuer. A key that it withdraws is accepted as long. */
-  maxAge: 3_600_000,
-  pauseAfterFailure: 5000,
-}
-/** Anyone can create tokens with unknown keys, so they reload a set at most this often. */
-const reloadMilliseconds = 30_000
-
-function keySetOf(keys: Issuer['keys'], clock: Pick<Clock, 'now'>): KeySet {
-  if ('jwks_uri' in keys) {
-    const cached = cachedLoad((signal) => fetchKeys(keys.jwks_uri, signal), times, clock)
-    return { get: cached.get, renew: (budget) => cached.renew(budget, reloadMilliseconds) }
-  }
-  const local = createLocalJWKSet(keys as unknown as JSONWebKeySet)
-  return { get: async () => local, renew: async () => local }
-}
-
-async function fetchKeys(url: string, signal: AbortSignal): Promise<LocalKeySet> {
-  try {
-    const response = await fetch(url, { signal, redirect: 'error', headers: { Accept: 'application/json' } })
-    if (response.status === 200) return createLocalJWKSet((await response.json()) as JSONWebKeySet)
-    await response.body?.cancel()
-    throw new Error(`the key set is answered with status ${response.status}`)
-  } catch (cause) {
-    throw fail('DEPENDENCY.unavailable', { cause })
-  }
-}
-
-/**
- * Finds the only key that matches the header of a token. jose accepts a token without `kid` only if the set has exactly
- * one key for its algorithm.
- * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, DEPENDENCY.unavailable if a key is unreadable
- */
-async function keyIn(
-  keys: LocalKeySet,
-  header: JWSHeaderParameters | undefined,
-  token: FlattenedJWSInput | undefined,
-): Promise<CryptoKey> {
-  try {
-    return await keys(header, token)
-  } catch (thrown) {
-    const ofToken =
-      thrown instanceof errors.JWKSNoMatchingKey ||
-      thrown instanceof errors.JWKSMultipleMatchingKeys ||
-      thrown instanceof errors.JOSENotSupported
-    // An unreadable key in the set is a fault of the issuer.
-    throw ofToken ? thrown : fail('DEPENDENCY.unavailable', { cause: thrown })
-  }
 }
