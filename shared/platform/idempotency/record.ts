@@ -4,7 +4,7 @@ import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
 import type { Item, Key } from '../table/keys.ts'
-import type { Change, Condition } from '../table/table.ts'
+import type { Change, Condition, Table } from '../table/table.ts'
 
 /** Hashes a payload. The order of its keys does not matter. */
 export function fingerprint(payload: unknown): string {
@@ -88,6 +88,20 @@ export interface KeyedRequest {
 export function recordKey(tenant: string, principal: string, operation: string, idempotencyKey: string): Key {
   const scope = JSON.stringify([tenant, principal, operation, idempotencyKey])
   return { pk: `idempotency#${createHash('sha256').update(scope).digest('base64url')}`, sk: 'record' }
+}
+
+/** A request whose record is read. */
+interface RecordQuery {
+  table: Table
+  keyed: Pick<KeyedRequest, 'key'>
+  clock: Clock
+}
+
+/** Returns the record of a key that has not expired. */
+export async function findRecord(query: RecordQuery): Promise<IdempotencyRecord | undefined> {
+  const item = await query.table.get(query.keyed.key)
+  const record = item && asRecord(item)
+  return record && record.expires_at > query.clock.now() / 1000 ? record : undefined
 }
 
 export function finishedRecord(

@@ -8,6 +8,7 @@ import {
   addPendingSaga,
   asRecord,
   checkPayload,
+  findRecord,
   finishedRecord,
   heldBy,
   type IdempotencyRecord,
@@ -244,17 +245,4 @@ async function restore(run: Execution, { state }: RecordedSaga): Promise<object>
 export async function replayEarlier(run: KeyedExecution): Promise<Outcome | undefined> {
   const record = await findRecord(run)
   return record?.payload_hash === run.keyed.payloadHash ? replay(run, record) : undefined
-}
-
-/** Returns the record of a key that has not expired. */
-export async function findRecord({
-  table,
-  keyed,
-  clock,
-}: Pick<Execution, 'table' | 'clock'> & { keyed: Pick<KeyedRequest, 'key'> }): Promise<
-  IdempotencyRecord | undefined
-> {
-  const item = await table.get(keyed.key)
-  const record = item && asRecord(item)
-  return record && record.expires_at > clock.now() / 1000 ? record : undefined
 }
