@@ -25,6 +25,7 @@ export function defineDeploymentCommands(define: Define): void {
   defineAddresses(define)
   defineRestore(define)
   defineFreeze(define)
+  definePreflight(define)
   defineRollback(define)
   defineDescriptions(define)
 }
@@ -74,6 +75,24 @@ function defineRestore(define: Define): void {
       const stack = await stackOf(name)
       const copied = await withProgress((report) => copyAuditOf(stack, { target, from, report }))
       printRecord({ table: target, copied })
+    })
+}
+
+function definePreflight(define: Define): void {
+  define(
+    'preflight',
+    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. A stack that is not deployed yet passes.',
+    'preflight --app cdk.out/prod --stack commerce-prod',
+  )
+    .option('--app <folder>', 'the output of cdk synth', 'cdk.out')
+    .addOption(awsStack)
+    .action(async ({ app, stack }) => {
+      const { synthesizedStack } = await import('../commands/preflight/assembly.ts')
+      const { preflight } = await import('../commands/preflight/preflight.ts')
+      const reasons = await preflight(synthesizedStack(app, stack))
+      if (reasons.length > 0)
+        throw new Error([`${stack} must not be deployed:`, ...reasons.map((one) => `  ${one}.`)].join('\n'))
+      printRecord({ stack, may_be_deployed: true })
     })
 }
 

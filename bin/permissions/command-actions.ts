@@ -96,6 +96,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'addresses list': blockedAddresses,
   'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
+  preflight: ['cloudformation:GetTemplate', 'dynamodb:DescribeTable', 'sts:GetCallerIdentity', ...releases],
   rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', 'lambda:UpdateAlias', ...releases],
   'releases list': releases,
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],

@@ -173,7 +173,7 @@ export function pipelinePolicy(): object {
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
   const webhooks = secretArns.filter((arn) => arn.includes('Webhooks')).join()
-  const statements = statementsOf(['verify', 'releases prune'])
+  const statements = statementsOf(['preflight', 'verify', 'releases prune'])
   const narrowed = statements.map((one) => (one.Sid === 'UseSecrets' ? { ...one, Resource: webhooks } : one))
   return policy([deploy, ...narrowed])
 }

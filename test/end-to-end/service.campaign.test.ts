@@ -40,6 +40,7 @@ const runElsewhere = [
   'addresses list',
   'addresses block',
   'addresses unblock',
+  'preflight',
   'rollback',
   'releases list',
   'releases prune',

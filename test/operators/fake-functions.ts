@@ -18,11 +18,17 @@ interface Deployed {
   aliases: Map<string, { FunctionVersion: string; Description?: string; RoutingConfig?: object }>
 }
 
-/** A fake of CloudFormation and Lambda with the functions of one stack; some are in a nested stack. */
+/** A fake of CloudFormation, STS and Lambda with the functions of one stack; some are in a nested stack. */
 export interface FakeFunctions {
   clients: Clients
-  /** The status of the stack. */
-  status: string
+  /** The configuration of clients of the fake. */
+  access: { endpoint: string; region: string; credentials: { accessKeyId: string; secretAccessKey: string } }
+  /** The status of the stack; nothing if there is no such stack. */
+  status: string | undefined
+  /** The outputs of the stack, by name. */
+  outputs: Record<string, string>
+  /** The template of the stack. */
+  template: object
   functions: Map<string, Deployed>
   /** Publishes a version of each function and moves its alias, as a deployment does. */
   deploy(release: string | undefined, options?: { table?: string; without?: string[] }): void
@@ -51,8 +57,16 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
       .join('')
 
   const cloudFormation = (body: string): string => {
-    if (body.includes('Action=DescribeStacks'))
-      return `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><StackStatus>${fake.status}</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+    if (body.includes('Action=GetCallerIdentity'))
+      return `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`
+    if (body.includes('Action=GetTemplate'))
+      return `<GetTemplateResponse><GetTemplateResult><TemplateBody>${JSON.stringify(fake.template)}</TemplateBody></GetTemplateResult></GetTemplateResponse>`
+    if (body.includes('Action=DescribeStacks')) {
+      const outputs = Object.entries(fake.outputs).map(
+        ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+      )
+      return `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><StackStatus>${fake.status}</StackStatus><Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+    }
     const nested = new URLSearchParams(body).get('StackName') === 'nested'
     const members = nested
       ? aliasesOf(names.slice(1))
@@ -98,7 +112,12 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     const url = new URL(request.url ?? '', 'http://fake')
     if (url.pathname === '/') {
       response.setHeader('Content-Type', 'text/xml')
-      response.end(cloudFormation(body))
+      if (fake.status === undefined && body.includes('Action=DescribeStacks')) {
+        response.statusCode = 400
+        response.end(
+          '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id s does not exist</Message></Error></ErrorResponse>',
+        )
+      } else response.end(cloudFormation(body))
       return
     }
     const [status, answer] = lambda(request.method ?? '', url, body)
@@ -117,7 +136,10 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
 
   const fake: FakeFunctions = {
     clients: { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) },
+    access,
     status: 'UPDATE_COMPLETE',
+    outputs: {},
+    template: {},
     functions,
     deploy(release, { table = 'orders-table', without = [] } = {}) {
       hour += 1

@@ -43,8 +43,9 @@ describe('the pipeline', () => {
     expect([jobs.staging?.needs, jobs.production?.needs]).toEqual([['check', 'synth'], 'staging'])
   })
 
-  test.each(['staging', 'production'])('verifies %s immediately after its deployment', (job) => {
-    const [, deploy, verify] = runsOf(job)
+  test.each(['staging', 'production'])('checks %s before its deployment, and verifies it after', (job) => {
+    const [, preflight, deploy, verify] = runsOf(job)
+    expect(preflight).toMatch(/^npx commerce preflight --app cdk\.out/)
     expect(deploy).toMatch(/^npx cdk deploy --all --app cdk\.out/)
     expect(verify).toMatch(/^npx commerce verify /)
   })

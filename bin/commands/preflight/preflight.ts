@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DescribeStacksCommand, GetTemplateCommand, type Stack } from '@aws-sdk/client-cloudformation'
+import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
+import { type Clients, clients, type Release, releasedFunctions, releasesOf } from '../releases.ts'
+import type { SynthesizedStack, Template } from './assembly.ts'
+
+/** The clients of preflight. */
+export interface PreflightClients extends Clients {
+  sts: STSClient
+  dynamodb: DynamoDBClient
+}
+
+/** The stack as it is deployed. */
+interface DeployedRelease {
+  template: Template
+  /** The name of the table. */
+  table: string | undefined
+  /** The release of the last deployment. */
+  release: string | undefined
+  /** The releases of which versions are kept, newest first. */
+  releases: readonly Release[]
+}
+
+/** A reason why a deployment must not start, or nothing. */
+type Rule = (stack: SynthesizedStack, deployed: DeployedRelease) => string | undefined
+
+/** The rules on a stack that is deployed. The first deployment of a stack obeys them all. */
+const rules: readonly Rule[] = [
+  function newRelease({ template }, { release, releases }) {
+    const id = outputOf(template, 'Release')
+    if (id === undefined || (id !== release && releases.every((one) => one.release !== id))) return undefined
+    return `the release ${id} was deployed already, so its functions would get no new version. Synthesize with another id: -c release=ID`
+  },
+  function sameTable({ template, gradual }, deployed) {
+    const change = gradual ? tableChange(template, deployed) : undefined
+    if (change === undefined) return undefined
+    return `${change}, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass`
+  },
+  function notRolledBack({ gradual }, { releases }) {
+    const at = releases.findIndex(({ live }) => live > 0)
+    const newer = releases.slice(0, Math.max(at, 0)).find(({ rolled_back }) => rolled_back)
+    if (!gradual || newer === undefined) return undefined
+    return `the stack was rolled back from ${newer.release} to ${releases[at]?.release}, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass`
+  },
+]
+
+/**
+ * Compares a synthesized stack with the deployed one.
+ * @returns the reasons why a deployment must not start; none if it may
+ * @throws Error while another deployment is under way
+ */
+export async function preflight(
+  stack: SynthesizedStack,
+  using: PreflightClients = preflightClients(),
+): Promise<string[]> {
+  const foreign = await foreignEnvironment(stack, using)
+  // All other answers would be those of the wrong account or region.
+  if (foreign !== undefined) return [foreign]
+  const deployed = await deployedRelease(stack.name, using)
+  const missing = await missingTable(stack, using)
+  return [...rules.map((rule) => deployed && rule(stack, deployed)), missing].filter(
+    (reason) => reason !== undefined,
+  )
+}
+
+function preflightClients(): PreflightClients {
+  return { ...clients(), sts: new STSClient({}), dynamodb: new DynamoDBClient({}) }
+}
+
+async function foreignEnvironment(
+  { environment: { account, region } }: SynthesizedStack,
+  { sts }: PreflightClients,
+): Promise<string | undefined> {
+  if (account === 'unknown-account') return undefined
+  const { Account } = await sts.send(new GetCallerIdentityCommand({}))
+  const here = await sts.config.region()
+  if (account === Account && region === here) return undefined
+  return `the profile is for account ${account} in ${region}, and the credentials are of account ${Account} in ${here}. Set AWS_PROFILE and AWS_REGION`
+}
+
+async function missingTable(
+  { template }: SynthesizedStack,
+  { dynamodb }: PreflightClients,
+): Promise<string | undefined> {
+  const TableName = outputOf(template, 'TableName')
+  if (TableName === undefined) return undefined
+  try {
+    await dynamodb.send(new DescribeTableCommand({ TableName }))
+    return undefined
+  } catch (thrown) {
+    if ((thrown as Error).name !== 'ResourceNotFoundException') throw thrown
+    return `there is no table ${TableName}, which storage.restoredTable of the profile names. Restore it with npx commerce table restore`
+  }
+}
+
+/** Statuses of a stack without resources: it was never created, or its creation failed and was taken back. */
+const withoutResources = ['REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE']
+
+/** Returns nothing for a stack that is not deployed yet. */
+async function deployedRelease(name: string, using: PreflightClients): Promise<DeployedRelease | undefined> {
+  const found = await stackNamed(name, using)
+  if (!found || withoutResources.includes(found.StackStatus ?? '')) return undefined
+  const releases = releasesOf(await releasedFunctions(name, using))
+  const { TemplateBody = '{}' } = await using.cloudFormation.send(new GetTemplateCommand({ StackName: name }))
+  const output = (key: string) => found.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue
+  return {
+    template: JSON.parse(TemplateBody),
+    table: output('TableName'),
+    release: output('Release'),
+    releases,
+  }
+}
+
+async function stackNamed(StackName: string, { cloudFormation }: Clients): Promise<Stack | undefined> {
+  try {
+    return (await cloudFormation.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0]
+  } catch (thrown) {
+    if (!(thrown as Error).message.includes('does not exist')) throw thrown
+    return undefined
+  }
+}
+
+/** Returns how the table of the functions changes, as the start of a sentence. */
+function tableChange(template: Template, { template: before, table }: DeployedRelease): string | undefined {
+  const adopted = outputOf(template, 'TableName')
+  if (adopted !== undefined)
+    return adopted === table ? undefined : `the stack changes from the table ${table} to ${adopted}`
+  const [own, deployed] = [tableOf(template), tableOf(before)]
+  if (own?.id !== deployed?.id) return `the stack changes from the table ${table} to a new one`
+  const changed = replacing.filter((name) => !isDeepStrictEqual(own?.[name], deployed?.[name]))
+  if (changed.length === 0) return undefined
+  return `the change of ${changed.join(', ')} replaces the table ${table} by a new one`
+}
+
+/** The properties of a table that CloudFormation changes by replacing it. A new attribute of an index is none of them. */
+const replacing = ['TableName', 'KeySchema', 'LocalSecondaryIndexes', 'ImportSourceSpecification'] as const
+
+/** Returns the table that a template creates for the functions; nothing if they use an adopted one. */
+function tableOf({ Resources, Outputs }: Template): Record<string, unknown> | undefined {
+  const { Ref: id } = (Outputs?.TableName?.Value ?? {}) as { Ref?: string }
+  return id === undefined ? undefined : { ...Resources?.[id]?.Properties, id }
+}
+
+/** Returns the value of an output that is a constant of the template. */
+function outputOf({ Outputs }: Template, name: string): string | undefined {
+  const value = Outputs?.[name]?.Value
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,257 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { STSClient } from '@aws-sdk/client-sts'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { synthesizedStack } from '#bin/commands/preflight/assembly.ts'
+import { preflight } from '#bin/commands/preflight/preflight.ts'
+import { planRollback, rollBack } from '#bin/commands/rollback.ts'
+import { type FakeAws, startFakeAws } from '#test/support/fake-aws.ts'
+import { type FakeFunctions, fakeFunctions } from './fake-functions.ts'
+
+const name = 'commerce-prod'
+const folder = mkdtempSync(join(tmpdir(), 'commerce-preflight-'))
+const keys = [
+  { AttributeName: 'pk', KeyType: 'HASH' },
+  { AttributeName: 'sk', KeyType: 'RANGE' },
+]
+
+interface Synthesis {
+  environment?: string
+  release?: string
+  /** The adopted table. */
+  restored?: string
+  /** Properties of the table of the stack. */
+  table?: object
+  tableId?: string
+  /** Whether aliases move without CodeDeploy. */
+  atOnce?: boolean
+}
+
+/** Returns a template with a table, or with one that it adopts. */
+function templateOf({ release = 'v2', restored, table, tableId = 'Table' }: Synthesis): object {
+  const Properties = { KeySchema: keys, ...table }
+  return {
+    Resources: restored === undefined ? { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } } : {},
+    Outputs: { TableName: { Value: restored ?? { Ref: tableId } }, Release: { Value: release } },
+  }
+}
+
+/** Writes an assembly with a nested stack, as `cdk synth` does. */
+function synthesize(options: Synthesis) {
+  const { environment = 'aws://111122223333/us-east-1', atOnce = false } = options
+  const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
+  const templateFile = `${name}.template.json`
+  write('manifest.json', {
+    version: '36.0.0',
+    artifacts: { [name]: { type: 'aws:cloudformation:stack', environment, properties: { templateFile } } },
+  })
+  write(templateFile, templateOf(options))
+  const UpdatePolicy = { CodeDeployLambdaAliasUpdate: { ApplicationName: name } }
+  write('orders.nested.template.json', {
+    Resources: { Live: { Type: 'AWS::Lambda::Alias', ...(!atOnce && { UpdatePolicy }) } },
+  })
+  return synthesizedStack(folder, name)
+}
+
+let aws: FakeFunctions
+let tables: FakeAws
+beforeEach(async () => {
+  aws = await fakeFunctions(['orders', 'relay'])
+  aws.template = templateOf({})
+  tables = await startFakeAws({
+    'DynamoDB_20120810.DescribeTable': ({ TableName }) => {
+      if (TableName === 'restored-1') return { Table: { TableName } }
+      throw { __type: 'com.amazonaws.dynamodb.v20120810#ResourceNotFoundException' }
+    },
+  })
+})
+afterEach(async () => {
+  aws.close()
+  await tables.stop()
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Deploys a release with the table `orders-table`. */
+function deploy(release: string) {
+  aws.deploy(release)
+  aws.outputs = { Release: release, TableName: 'orders-table' }
+}
+
+const rollback = async () => rollBack(await planRollback(name, undefined, aws.clients), aws.clients)
+
+const check = (options: Synthesis = {}) =>
+  preflight(synthesize(options), {
+    ...aws.clients,
+    sts: new STSClient(aws.access),
+    dynamodb: new DynamoDBClient({ ...aws.access, endpoint: tables.endpoint }),
+  })
+
+describe('a deployment may start', () => {
+  test('with a new release of the same table', async () => {
+    deploy('v1')
+    expect(await check()).toEqual([])
+  })
+
+  test('with another index, which needs another attribute', async () => {
+    deploy('v1')
+    const table = { GlobalSecondaryIndexes: [{ IndexName: 'by_day' }], AttributeDefinitions: [{}] }
+    expect(await check({ table })).toEqual([])
+  })
+
+  test('if the stack is not deployed yet', async () => {
+    aws.status = undefined
+    expect(await check()).toEqual([])
+  })
+
+  test.each(['REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE'])('if its creation ended with %s', async (status) => {
+    aws.status = status
+    expect(await check()).toEqual([])
+  })
+
+  test.each<Synthesis>([{ restored: 'restored-1' }, { table: { KeySchema: [] } }])(
+    'with another table if CodeDeploy is bypassed, as by a freeze: %j',
+    async (change) => {
+      deploy('v1')
+      expect(await check({ ...change, atOnce: true })).toEqual([])
+    },
+  )
+
+  test('with the restored table that was adopted', async () => {
+    deploy('v1')
+    aws.outputs.TableName = 'restored-1'
+    expect(await check({ restored: 'restored-1' })).toEqual([])
+  })
+
+  test('after a rollback if CodeDeploy is bypassed', async () => {
+    deploy('v0')
+    deploy('v1')
+    await rollback()
+    expect(await check({ atOnce: true })).toEqual([])
+  })
+
+  test('after a deployment that followed a rollback', async () => {
+    deploy('v0')
+    deploy('v1')
+    await rollback()
+    deploy('v1.1')
+    expect(await check()).toEqual([])
+  })
+})
+
+describe('a deployment is refused', () => {
+  test('with the release that is deployed', async () => {
+    deploy('v1')
+    expect(await check({ release: 'v1' })).toEqual([
+      'the release v1 was deployed already, so its functions would get no new version. Synthesize with another id: -c release=ID',
+    ])
+  })
+
+  test('with a release that is deployed and of which no version is kept', async () => {
+    aws.outputs = { Release: 'v2', TableName: 'orders-table' }
+    expect(await check()).toEqual([expect.stringContaining('the release v2 was deployed already')])
+  })
+
+  test('with an older release', async () => {
+    deploy('v1')
+    deploy('v2')
+    deploy('v3')
+    expect(await check({ release: 'v1' })).toEqual([
+      expect.stringContaining('the release v1 was deployed already'),
+    ])
+  })
+
+  test('with a gradual rollout of a restored table', async () => {
+    deploy('v1')
+    expect(await check({ restored: 'restored-1' })).toEqual([
+      'the stack changes from the table orders-table to restored-1, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass',
+    ])
+  })
+
+  test('with a gradual return from a restored table to one of the stack', async () => {
+    deploy('v1')
+    aws.template = templateOf({ restored: 'restored-1' })
+    aws.outputs.TableName = 'restored-1'
+    expect(await check()).toEqual([
+      expect.stringContaining('the stack changes from the table restored-1 to a new one'),
+    ])
+  })
+
+  test('with a gradual rollout of a table of another logical id', async () => {
+    deploy('v1')
+    expect(await check({ tableId: 'OtherTable' })).toEqual([
+      expect.stringContaining('the stack changes from the table orders-table to a new one'),
+    ])
+  })
+
+  test.each([
+    ['TableName', { TableName: 'orders' }],
+    ['KeySchema', { KeySchema: keys.slice(0, 1) }],
+    ['LocalSecondaryIndexes', { LocalSecondaryIndexes: [{ IndexName: 'by_day' }] }],
+    ['ImportSourceSpecification', { ImportSourceSpecification: { InputFormat: 'CSV' } }],
+  ])('with a gradual replacement of the table by a change of %s', async (property, table) => {
+    deploy('v1')
+    expect(await check({ table })).toEqual([
+      expect.stringContaining(`the change of ${property} replaces the table orders-table by a new one`),
+    ])
+  })
+
+  test('with a gradual rollout after a rollback', async () => {
+    deploy('v0')
+    deploy('v1')
+    await rollback()
+    expect(await check()).toEqual([
+      'the stack was rolled back from v1 to v0, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass',
+    ])
+  })
+
+  test.each(['aws://444455556666/us-east-1', 'aws://111122223333/eu-west-1'])(
+    'to %s with credentials of another account or region',
+    async (environment) => {
+      const [, account, region] = /:\/\/(\d+)\/(.+)/.exec(environment) ?? []
+      expect(await check({ environment })).toEqual([
+        `the profile is for account ${account} in ${region}, and the credentials are of account 111122223333 in us-east-1. Set AWS_PROFILE and AWS_REGION`,
+      ])
+    },
+  )
+
+  test('with a restored table that does not exist, even the first one', async () => {
+    aws.status = undefined
+    expect(await check({ restored: 'restored-2' })).toEqual([
+      'there is no table restored-2, which storage.restoredTable of the profile names. Restore it with npx commerce table restore',
+    ])
+  })
+
+  test('for all reasons at once', async () => {
+    deploy('v0')
+    deploy('v1')
+    await rollback()
+    const reasons = await check({ release: 'v1', restored: 'restored-2' })
+    expect(reasons.map((reason) => reason.split(' ').slice(0, 4).join(' '))).toEqual([
+      'the release v1 was',
+      'the stack changes from',
+      'the stack was rolled',
+      'there is no table',
+    ])
+  })
+
+  test('during another deployment', async () => {
+    deploy('v1')
+    aws.status = 'UPDATE_IN_PROGRESS'
+    await expect(check()).rejects.toThrow('a deployment is under way (UPDATE_IN_PROGRESS)')
+  })
+})
+
+describe('the output of cdk synth', () => {
+  test('has to be in the folder', () => {
+    expect(() => synthesizedStack('/none', name)).toThrow('/none is no output of cdk synth')
+  })
+
+  test('has to have the stack', () => {
+    synthesize({})
+    expect(() => synthesizedStack(folder, 'commerce-dev')).toThrow(
+      'has no stack commerce-dev: its stacks are commerce-prod',
+    )
+  })
+})
