@@ -8,7 +8,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import type { DataTable } from './data-table.ts'
 
 /**
- * Creates a nightly backup of the table in a vault that outlives the stack. Point-in-time recovery is lost with the
+ * Creates nightly and weekly backups of the table in a vault that outlives the stack. Point-in-time recovery is lost with the
  * table; backups are not. Copies in vaults of other regions and accounts also survive the loss of the region or the
  * account.
  * @returns the vault
@@ -18,7 +18,7 @@ export function backups(
   table: DataTable,
   { settings, key }: { settings: Settings; key: Key | undefined },
 ): BackupVault {
-  const { keptDays, lock, copies } = settings['storage.backups']
+  const { keptDays, weeklyKeptDays, lock, copies } = settings['storage.backups']
   const { stackId, stackName } = Stack.of(scope)
   const vault = new BackupVault(scope, 'BackupVault', {
     // The vault outlives the stack, so the next stack needs another name: one with the end of the stack's UUID.
@@ -34,19 +34,21 @@ export function backups(
     }),
     ...(key && { encryptionKey: key }),
   })
+  const copyActions = copies.map(({ vaultArn, keptDays: days }, index) => ({
+    destinationBackupVault: BackupVault.fromBackupVaultArn(scope, `CopyVault${index}`, vaultArn),
+    deleteAfter: Duration.days(days),
+  }))
+  const rule = (ruleName: string, days: number, weekDay?: string) =>
+    new BackupPlanRule({
+      ruleName,
+      scheduleExpression: Schedule.cron({ hour: '3', minute: '0', ...(weekDay && { weekDay }) }),
+      deleteAfter: Duration.days(days),
+      copyActions,
+    })
+  // Rules that start at the same time make one backup, that of the longer retention. So both rules copy it.
   const plan = new BackupPlan(scope, 'Backups', {
     backupVault: vault,
-    backupPlanRules: [
-      new BackupPlanRule({
-        ruleName: 'nightly',
-        scheduleExpression: Schedule.cron({ hour: '3', minute: '0' }),
-        deleteAfter: Duration.days(keptDays),
-        copyActions: copies.map(({ vaultArn, keptDays: days }, index) => ({
-          destinationBackupVault: BackupVault.fromBackupVaultArn(scope, `CopyVault${index}`, vaultArn),
-          deleteAfter: Duration.days(days),
-        })),
-      }),
-    ],
+    backupPlanRules: [rule('nightly', keptDays), rule('weekly', weeklyKeptDays, 'SUN')],
   })
   plan.addSelection('Table', {
     resources: [BackupResource.fromDynamoDbTable(table)],

@@ -14,6 +14,7 @@ const page = 'docs/operations.md'
 const played = ['Restore the table to a point in time']
 
 const facts = 'test/infrastructure/documented-facts.test.ts'
+const operatorPolicy = 'test/infrastructure/operator-policy.test.ts'
 const freeze = 'test/operators/freeze.test.ts'
 
 /** The commands of procedures that the local AWS cannot play, with the tests that stand for them. */
@@ -35,8 +36,8 @@ const listed: Record<string, StandIn[]> = {
       command: 'aws iam',
       because: 'the local AWS has no managed policies',
       test: {
-        file: facts,
-        title: 'permits operators to pass the role that restores backups, which the page creates',
+        file: operatorPolicy,
+        title: 'permits operators to pass the roles of backups and schedules, and no other',
       },
     },
   ],
@@ -49,7 +50,7 @@ const listed: Record<string, StandIn[]> = {
     {
       command: 'aws backup',
       because: 'the local stage has no backups',
-      test: { file: facts, title: 'permits %s, which a restore calls' },
+      test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
     },
     {
       command: 'KEY=',
@@ -92,7 +93,7 @@ describe('the procedures of the page', () => {
     const standIn = {
       command: 'aws',
       because: 'it cannot',
-      test: { file: facts, title: 'permits %s, which a restore calls' },
+      test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
     }
     expect(await problemsOf([standIn], [['npx commerce freeze']])).toEqual(['no block has the command aws'])
   })

@@ -3,11 +3,12 @@ import { referenceOf, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template } = await synthesise('prod')
 
-test('on prod the table is copied each night, and a copy is kept for 35 days in a vault that survives the stack', () => {
+test('on prod the table is copied each night and each week, into a vault that survives the stack', () => {
   const [[, plan] = [], ...others] = resourcesOf(template, 'AWS::Backup::BackupPlan')
   expect(others).toEqual([])
   expect(plan?.Properties.BackupPlan.BackupPlanRule).toMatchObject([
-    { ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 35 } },
+    { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
+    { RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
   ])
   const [[table] = []] = resourcesOf(template, 'AWS::DynamoDB::Table')
   const [[, selection] = []] = resourcesOf(template, 'AWS::Backup::BackupSelection')

@@ -131,19 +131,33 @@ describe('limits.webAcl', () => {
 })
 
 describe('storage.backups', () => {
-  test('sets the retention of backups', () => {
-    const [[, plan]] = resourcesOf(other, 'AWS::Backup::BackupPlan') as [[string, Resource]]
-    expect(plan.Properties.BackupPlan.BackupPlanRule[0].Lifecycle).toEqual({ DeleteAfterDays: 90 })
+  const rulesOf = (template: Template) =>
+    resourcesOf(template, 'AWS::Backup::BackupPlan').flatMap(
+      ([, { Properties }]): { Lifecycle: object; CopyActions: object[] }[] =>
+        Properties.BackupPlan.BackupPlanRule,
+    )
+
+  test('sets the retention of nightly and weekly backups', () => {
+    expect(rulesOf(other).map(({ Lifecycle }) => Lifecycle)).toEqual([
+      { DeleteAfterDays: 90 },
+      { DeleteAfterDays: 300 },
+    ])
   })
 
-  test('names the vaults of other regions and accounts that receive a copy', () => {
-    const [[, plan]] = resourcesOf(other, 'AWS::Backup::BackupPlan') as [[string, Resource]]
-    expect(plan.Properties.BackupPlan.BackupPlanRule[0].CopyActions).toEqual([
-      {
-        DestinationBackupVaultArn: 'arn:aws:backup:eu-central-1:444455556666:backup-vault:commerce-copies',
-        Lifecycle: { DeleteAfterDays: 180 },
-      },
-    ])
+  test('names the vaults of other regions and accounts that receive a copy of each backup', () => {
+    const copy = {
+      DestinationBackupVaultArn: 'arn:aws:backup:eu-central-1:444455556666:backup-vault:commerce-copies',
+      Lifecycle: { DeleteAfterDays: 180 },
+    }
+    expect(rulesOf(other).map(({ CopyActions }) => CopyActions)).toEqual([[copy], [copy]])
+  })
+
+  test.each(['keptDays', 'weeklyKeptDays'])('%s outside the limits of the lock is refused', (days) => {
+    const changed = {
+      ...otherSettings,
+      'storage.backups': { ...otherSettings['storage.backups'], [days]: 29 },
+    }
+    expect(() => readProfile(changed, 'the profile')).toThrow(ProfileError)
   })
 
   test('locks the vault', () => {

@@ -29,10 +29,11 @@ export const deployment = {
     v.boolean(),
   ),
   'storage.backups': setting(
-    'Days that a nightly backup is kept, the lock of its vault, and the vaults that receive a copy (AWS Backup)',
+    'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup)',
     v.pipe(
       v.strictObject({
         keptDays: count,
+        weeklyKeptDays: count,
         lock: v.nullable(v.strictObject({ minDays: count, maxDays: count, changeableDays: integer(3) })),
         copies: v.array(
           v.strictObject({
@@ -42,8 +43,9 @@ export const deployment = {
         ),
       }),
       v.check(
-        ({ keptDays, lock }) => !lock || (lock.minDays <= keptDays && keptDays <= lock.maxDays),
-        'keptDays must be within the limits of the lock',
+        ({ keptDays, weeklyKeptDays, lock }) =>
+          !lock || [keptDays, weeklyKeptDays].every((days) => lock.minDays <= days && days <= lock.maxDays),
+        'keptDays and weeklyKeptDays must be within the limits of the lock',
       ),
     ),
   ),
