@@ -28,10 +28,11 @@ export const pathRates: readonly PathRate[] = [
 /**
  * Returns the rate rules: logins, password resets and one-time codes by source address, all anonymous requests by source
  * address, and all others by credential. A credential has its own rule for each place in which it is sent, so a second,
- * invented credential does not start a new count.
+ * invented credential does not start a new count. The web ACL cannot verify credentials: a sender who invents one for
+ * each request is limited by the rule for all requests of an address.
  */
 export function rateRules(routes: readonly RouteEntry[], settings: Settings): Rule[] {
-  const { anonymous, credentials, retryAfterSeconds } = settings['limits.webAcl']
+  const { anonymous, credentials, addresses, retryAfterSeconds } = settings['limits.webAcl']
   const action = tooManyRequests(retryAfterSeconds)
   const named = { textTransformations: transformations('COMPRESS_WHITE_SPACE', 'LOWERCASE') }
   const rule = (name: string, statement: Statement): Rule => ({
@@ -46,6 +47,7 @@ export function rateRules(routes: readonly RouteEntry[], settings: Settings): Ru
     rule('Tokens', byKey(credentials, { header: { name: 'authorization', ...named } })),
     rule('ApiKeys', byKey(credentials, { header: { name: apiKeyHeader(settings), ...named } })),
     rule('Sessions', byKey(credentials, { cookie: { name: sessionCookie, ...named } })),
+    rule('Addresses', byAddress(addresses, not(hasPath(pathsOf('signature', routes, settings))))),
   ]
 }
 
@@ -69,8 +71,6 @@ function limitOf({ requests, windowSeconds }: Rate) {
  * those that carry none. A signed webhook is neither: its sender is identified by its signature.
  */
 function anonymousRequests(routes: readonly RouteEntry[], settings: Settings): Statement {
-  const pathsOf = (auth: Route['auth']) =>
-    routes.flatMap(({ route }) => (route.auth === auth ? [pathOf(route, settings)] : []))
   const cookies = { matchPattern: { includedCookies: [sessionCookie] }, matchScope: 'VALUE' }
   // CDK does not translate the members of singleHeader.
   const credentials = [
@@ -78,9 +78,13 @@ function anonymousRequests(routes: readonly RouteEntry[], settings: Settings): S
     { singleHeader: { Name: apiKeyHeader(settings) } },
     { cookies: { ...cookies, oversizeHandling: 'CONTINUE' } },
   ]
-  const carried = [...credentials.map(isPresent), hasPath(pathsOf('signature'))]
+  const carried = [...credentials.map(isPresent), hasPath(pathsOf('signature', routes, settings))]
   const withoutAny = { andStatement: { statements: carried.map((statement) => not(statement)) } }
-  return { orStatement: { statements: [hasPath(pathsOf('none')), withoutAny] } }
+  return { orStatement: { statements: [hasPath(pathsOf('none', routes, settings)), withoutAny] } }
+}
+
+function pathsOf(auth: Route['auth'], routes: readonly RouteEntry[], settings: Settings): string[] {
+  return routes.flatMap(({ route }) => (route.auth === auth ? [pathOf(route, settings)] : []))
 }
 
 function apiKeyHeader(settings: Settings): string {

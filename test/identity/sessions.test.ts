@@ -103,6 +103,7 @@ describe('a session', () => {
     ],
     ['that does not exist', (cookie) => cookie.replace(/=[0-9a-f]{8}/, '=00000000')],
     ['without a secret', (cookie) => cookie.replace(/\.[\w-]{43}/, '')],
+    ['with more after the secret', (cookie) => cookie.replace(/\.[\w-]{43}/, '$&.1')],
     ['that is empty', () => '__Host-session='],
     ['that is something else', () => '__Host-session=../../secrets.%00'],
   ])('%s is rejected', async (_, changed) => {

@@ -118,6 +118,34 @@ describe('an anonymous request is counted by source address', () => {
   })
 })
 
+describe('a sender who invents a credential for each request', () => {
+  const addresses = rules.find(({ Name }) => Name === 'Addresses')?.Statement.RateBasedStatement
+  const { requestsPerSecond } = localSettings['limits.gateway']
+
+  test('is limited by source address, below the rate of the gateway', () => {
+    expect(addresses).toMatchObject({ AggregateKeyType: 'IP', Limit: 12_000, EvaluationWindowSec: 60 })
+    expect(addresses.Limit / addresses.EvaluationWindowSec).toBeLessThan(requestsPerSecond)
+  })
+
+  test.each(routes.filter(({ route }) => route.auth !== 'signature'))(
+    'is counted on $route.operation',
+    ({ route }) => {
+      const path = pathOf(route, localSettings).replace(/\{\w+\}/, 'a1')
+      const request = { method: route.method, path, query: '', body: '' }
+      const headers = [{ authorization: 'Bearer x' }, { 'x-api-key': 'k' }, { cookie: '__Host-session=s' }]
+      const counted = headers.map((one) =>
+        matches(addresses.ScopeDownStatement, { ...request, headers: one }),
+      )
+      expect(counted).toEqual([true, true, true])
+    },
+  )
+
+  test('is not counted on signed webhooks, which come from few addresses', () => {
+    const request = { method: 'POST', path: '/v1/webhooks/events', query: '', headers: {}, body: '' }
+    expect(matches(addresses.ScopeDownStatement, request)).toBe(false)
+  })
+})
+
 describe('limits.webAcl', () => {
   test.each([localSettings, otherSettings])('is above the throttles of the service', (settings) => {
     expect(ratesBelowThrottles(settings, routes)).toEqual([])

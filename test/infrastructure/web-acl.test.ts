@@ -89,7 +89,7 @@ describe('the web ACL', () => {
     })
   })
 
-  describe.each(['PasswordResets', 'OneTimeCodes', 'AnonymousRequests', 'Tokens', 'ApiKeys', 'Sessions'])(
+  describe.each(['PasswordResets', 'OneTimeCodes', 'AnonymousRequests', 'Tokens', 'ApiKeys', 'Sessions', 'Addresses'])(
     'too many %s are blocked',
     (name) => {
       const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}

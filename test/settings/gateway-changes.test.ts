@@ -105,11 +105,11 @@ describe('limits.webAcl', () => {
     )
   }
 
-  test('limits logins, password resets and one-time codes by address, anonymous requests, and credentials', () => {
+  test('limits logins, password resets and one-time codes by address, anonymous requests, credentials, and all requests of an address', () => {
     const rates = [local, other].map((template) => ratesOf(template, 'WebAcl'))
     expect(rates).toEqual([
-      [[300, 300], [300, 600], [300, 300], [3000, 60], ...Array(3).fill([6000, 60])],
-      [[600, 600], [500, 300], [400, 120], [2000, 120], ...Array(3).fill([9000, 300])],
+      [[300, 300], [300, 600], [300, 300], [3000, 60], ...Array(3).fill([6000, 60]), [12000, 60]],
+      [[600, 600], [500, 300], [400, 120], [2000, 120], ...Array(3).fill([9000, 300]), [30000, 300]],
     ])
   })
 

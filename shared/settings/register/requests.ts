@@ -84,11 +84,12 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Whether the rules of the web ACL block or only count, the requests that it allows per source address and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
+    'Whether the rules of the web ACL block or only count, the requests that it allows per source address (anonymous ones and, as addresses, all together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
     v.strictObject({
       action: v.picklist(['block', 'count']),
       anonymous: webAclRate,
       credentials: webAclRate,
+      addresses: webAclRate,
       logins: webAclRate,
       passwordResets: webAclRate,
       oneTimeCodes: webAclRate,
