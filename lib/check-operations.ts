@@ -139,7 +139,10 @@ export function mailDomainsOutsideIdentity(settings: Settings): string[] {
  * @returns a sentence for each
  */
 export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEntry[]): string[] {
-  const rates = [...pathRates, ...(['anonymous', 'addresses'] as const).map((limit) => ({ path: '/', limit }))]
+  const rates = [
+    ...pathRates,
+    ...(['anonymous', 'addresses'] as const).map((limit) => ({ path: '/', limit })),
+  ]
   return rates.flatMap(({ path, limit }) =>
     routes.flatMap(({ route }) => {
       const throttles = route.auth === 'none' && route.throttle?.(settings)

@@ -89,36 +89,41 @@ describe('the web ACL', () => {
     })
   })
 
-  describe.each(['PasswordResets', 'OneTimeCodes', 'AnonymousRequests', 'Tokens', 'ApiKeys', 'Sessions', 'Addresses'])(
-    'too many %s are blocked',
-    (name) => {
-      const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
-      const headers = Object.fromEntries(
-        response.ResponseHeaders.map(({ Name, Value }: Record<string, string>) => [Name, Value]),
-      )
+  describe.each([
+    'PasswordResets',
+    'OneTimeCodes',
+    'AnonymousRequests',
+    'Tokens',
+    'ApiKeys',
+    'Sessions',
+    'Addresses',
+  ])('too many %s are blocked', (name) => {
+    const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
+    const headers = Object.fromEntries(
+      response.ResponseHeaders.map(({ Name, Value }: Record<string, string>) => [Name, Value]),
+    )
 
-      test('with 429 in the error envelope', () => {
-        const body = acl.Properties.CustomResponseBodies[response.CustomResponseBodyKey]
-        expect(response.ResponseCode).toBe(429)
-        expect(body.ContentType).toBe('APPLICATION_JSON')
-        expect(JSON.parse(body.Content).error).toMatchObject({
-          code: 'RATE_LIMIT.exceeded',
-          http: 429,
-          retryable: true,
-          correlation_id: headers['X-Correlation-Id'],
-        })
+    test('with 429 in the error envelope', () => {
+      const body = acl.Properties.CustomResponseBodies[response.CustomResponseBodyKey]
+      expect(response.ResponseCode).toBe(429)
+      expect(body.ContentType).toBe('APPLICATION_JSON')
+      expect(JSON.parse(body.Content).error).toMatchObject({
+        code: 'RATE_LIMIT.exceeded',
+        http: 429,
+        retryable: true,
+        correlation_id: headers['X-Correlation-Id'],
       })
+    })
 
-      test('with Retry-After and the security headers', () => {
-        expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
-      })
+    test('with Retry-After and the security headers', () => {
+      expect(headers).toMatchObject({ 'Retry-After': '60', 'X-Frame-Options': 'DENY' })
+    })
 
-      test('within the number of headers that WAF permits, and without Content-Type', () => {
-        expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
-        expect(Object.keys(headers)).not.toContain('Content-Type')
-      })
-    },
-  )
+    test('within the number of headers that WAF permits, and without Content-Type', () => {
+      expect(Object.keys(headers).length).toBeLessThanOrEqual(10)
+      expect(Object.keys(headers)).not.toContain('Content-Type')
+    })
+  })
 
   test.each([
     ['Tokens', { Header: { Name: 'authorization' } }],
