@@ -1,7 +1,7 @@
 import type { AlarmDefinition, Threshold } from '#lib/monitoring/alarm-definition.ts'
 import { alarmDefinitions, apiFailing } from '#lib/monitoring/alarm-definitions.ts'
 import { busiestQueries, busiestSeconds } from '#lib/monitoring/busiest.ts'
-import { period } from '#lib/monitoring/measures.ts'
+import { period } from '#lib/monitoring/metrics.ts'
 
 const opening = `# Runbook
 

@@ -1,19 +1,12 @@
 import { Duration, Stack } from 'aws-cdk-lib'
-import {
-  MathExpression,
-  type MathExpressionProps,
-  Metric,
-  type MetricOptions,
-  Stats,
-} from 'aws-cdk-lib/aws-cloudwatch'
-import type { IFunction } from 'aws-cdk-lib/aws-lambda'
+import { type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { AlertCode, Work } from '#shared/platform/base/log.ts'
 import { ageMetric, alertMetric, differenceMetric } from '#shared/platform/base/metrics.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
-import { pascalCase } from '../function-entries.ts'
 import { metricsNamespace, webAclMetric } from '../stage.ts'
 import type { Measure } from './measure.ts'
+import { idsOf, math, metric, named, period, sumOf } from './metrics.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */
 export const sharedGraphs = {
@@ -36,8 +29,6 @@ export const sharedGraphs = {
   imports: 'Imports: duration (ms), timeouts, failures',
 } as const
 
-/** The period of a measure unless it has another one. */
-export const period = Duration.minutes(5)
 export const hour = Duration.hours(1)
 const day = Duration.days(1)
 const longest: MetricOptions = { statistic: Stats.MAXIMUM, period }
@@ -219,38 +210,3 @@ export const mailRate = (kind: 'Bounce' | 'Complaint'): Measure => ({
   period: hour,
   metric: () => metric('AWS/SES', `Reputation.${kind}Rate`, { statistic: Stats.AVERAGE, period: hour }),
 })
-
-export function metric(namespace: string, metricName: string, options: MetricOptions): Metric {
-  return new Metric({ namespace, metricName, period, ...options })
-}
-
-/** @throws Error for a function that the stack does not have */
-export function named(functions: ReadonlyMap<string, IFunction>, name: string): IFunction {
-  const found = functions.get(name)
-  if (found === undefined) throw new Error(`there is no function ${name}`)
-  return found
-}
-
-export function math(props: MathExpressionProps): MathExpression {
-  return new MathExpression({ period, ...props })
-}
-
-export function sumOf(prefix: string, label: string, metrics: readonly Metric[]): MathExpression {
-  const usingMetrics = Object.fromEntries(metrics.map((one, index) => [`${prefix}${index}`, one]))
-  return math({ expression: sumText(prefix, metrics.length), usingMetrics, label })
-}
-
-/** SUM ignores metrics without data, such as those of HEAD; + would return nothing. */
-export function sumText(prefix: string, length: number): string {
-  return `SUM([${Array.from({ length }, (_, index) => `${prefix}${index}`).join(', ')}])`
-}
-
-/** Returns ids of metrics, which are unique in a graph and start with a lowercase letter. */
-export function idsOf<const T extends readonly string[]>(
-  operation: string,
-  ...parts: T
-): { [K in keyof T]: string } {
-  const name = pascalCase(operation)
-  const prefix = name.charAt(0).toLowerCase() + name.slice(1)
-  return parts.map((part) => prefix + part) as { [K in keyof T]: string }
-}

@@ -4,7 +4,8 @@ import { failedRequestMetric, serviceName } from '#shared/platform/base/metrics.
 import { gatewayPathOf, methodsOf, type Route } from '#shared/platform/request/route.ts'
 import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'
-import { idsOf, math, metric, named, period, sharedGraphs, sumOf, sumText } from './measures.ts'
+import { sharedGraphs } from './measures.ts'
+import { idsOf, math, metric, named, period, sumOf, sumText } from './metrics.ts'
 
 /** What the gateway and the functions behind it measure. */
 
