@@ -30,6 +30,19 @@ describe('the pages on deployment and operation', () => {
     expect(found.map(({ AlarmActions }) => AlarmActions.length)).toEqual([1])
   })
 
+  test('page an incident service by HTTPS', () => {
+    expect(deployment).toMatch(/PagesTopicArn\)" --protocol https \\\n\s+--notification-endpoint https:/)
+    expect(deployment).not.toMatch(/PagesTopicArn\)" --protocol email/)
+  })
+
+  test('answer each question of the first staging by a command', () => {
+    const [, section = ''] = deployment.split('## Check on your first staging')
+    const rows = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => /^\| .*\?/.test(line))
+    expect(rows.length).toBeGreaterThanOrEqual(10)
+    const unanswered = rows.filter((row) => !/`(aws|npx)|procedure \[/.test(row.split(' | ')[1] ?? ''))
+    expect(unanswered).toEqual([])
+  })
+
   test('list the resources of a stack by a command that lists more than 100', () => {
     expect(Object.keys(stacks['commerce-prod']?.Resources ?? {}).length).toBeGreaterThan(100)
     expect(pages).not.toContain('describe-stack-resources')

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import type { Resource } from '#test/infrastructure/synthesis.ts'
 import { fixedCosts, retention } from './fixed-costs.ts'
+import { backupsKept, costsOfOrders } from './monthly-costs.ts'
+import { prices } from './prices.ts'
 import { measuredRequests, tableCosts } from './request-costs.ts'
 
 const stackOf = (...resources: Resource[]) => ({
@@ -35,6 +37,30 @@ test('the rules of all web ACLs are counted', () => {
 test('the retention of logs is that of the template', () => {
   const log = { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 180 } }
   expect(retention(stackOf(log, log))).toEqual(['2 log groups keep their lines for 180 days.'])
+})
+
+test('functions that run each minute are counted, and those that run each day are not', () => {
+  const schedules = ['rate(1 minute)', 'rate(1 minute)', 'cron(0 3 * * ? *)'].map((ScheduleExpression) => ({
+    Type: 'AWS::Scheduler::Schedule',
+    Properties: { ScheduleExpression },
+  }))
+  expect(countOf('Functions that run each minute', ...schedules)).toBe(2)
+})
+
+test('a rule of backups keeps one copy for each of its runs within the retention', () => {
+  const BackupPlanRule = [
+    { ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
+    { ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
+  ]
+  const plan = { Type: 'AWS::Backup::BackupPlan', Properties: { BackupPlan: { BackupPlanRule } } }
+  expect(backupsKept(stackOf(plan))).toBe(7 + 5)
+})
+
+test('backups cost a full copy each, and all costs of orders grow with their number', () => {
+  const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
+  const [one, ten] = [1, 10].map((millions) => costsOfOrders(millions, order, { backups: 12, logDays: 180 }))
+  expect(one?.['Backups, 12 full copies']).toBeCloseTo(12 * 0.7 * prices.backupStored.usd)
+  for (const [what, usd] of Object.entries(one ?? {})) expect(ten?.[what]).toBeCloseTo(10 * usd)
 })
 
 const bench = `# What requests cost

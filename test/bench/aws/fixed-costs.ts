@@ -3,6 +3,7 @@ import { errorCatalog } from '#shared/error-catalog.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
+import { lambdaCosts } from './request-costs.ts'
 
 /** The monthly costs of a stack without requests. */
 interface FixedCost {
@@ -22,6 +23,8 @@ const ignoredMetrics = receivedEvents.length + 1
 const failedRequestMetrics = routes.length + 2
 /** The alerts, by code. */
 const alertMetrics = 1
+/** The minutes of a month. */
+export const minutesOfMonth = 43_800
 /** The differences between the ledger and the payment provider. */
 const differenceMetrics = 1
 
@@ -61,6 +64,16 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
     { what: 'Web ACLs', count: of('AWS::WAFv2::WebACL').length, price: prices.webAcl },
     { what: 'Rules of web ACLs, managed groups included', count: rules.length, price: prices.webAclRule },
     { what: 'Secrets', count: of('AWS::SecretsManager::Secret').length, price: prices.secret },
+    {
+      what: 'Functions that run each minute',
+      count: of('AWS::Scheduler::Schedule').filter(
+        ({ Properties }) => Properties.ScheduleExpression === 'rate(1 minute)',
+      ).length,
+      price: {
+        ...prices.scheduledCall,
+        usd: (minutesOfMonth / 1e6) * (prices.scheduledCall.usd + lambdaCosts()),
+      },
+    },
     { what: 'KMS keys', count: of('AWS::KMS::Key').length, price: prices.key },
   ]
 }
@@ -71,12 +84,18 @@ function metricsOfAlarm({ Properties }: Resource): number {
   return Properties.Metrics.filter((one: { MetricStat?: unknown }) => one.MetricStat).length
 }
 
+/** The days for which each log group keeps its lines. */
+export function daysOfLogs(stacks: Readonly<Record<string, Template>>): number[] {
+  return Object.values(stacks)
+    .flatMap(({ Resources }) => Object.values(Resources))
+    .filter(({ Type }) => Type === 'AWS::Logs::LogGroup')
+    .map(({ Properties }): number => Properties.RetentionInDays)
+}
+
 /** The stored data and their retention, in words. */
 export function retention(stacks: Readonly<Record<string, Template>>): string[] {
   const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
-  const days = resources
-    .filter(({ Type }) => Type === 'AWS::Logs::LogGroup')
-    .map(({ Properties }): number => Properties.RetentionInDays)
+  const days = daysOfLogs(stacks)
   const backups = resources
     .filter(({ Type }) => Type === 'AWS::Backup::BackupPlan')
     .flatMap(({ Properties }) => Properties.BackupPlan.BackupPlanRule)

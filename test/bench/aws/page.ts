@@ -1,5 +1,6 @@
 import type { Template } from '#test/infrastructure/synthesis.ts'
-import { fixedCosts, retention } from './fixed-costs.ts'
+import { daysOfLogs, fixedCosts, minutesOfMonth, retention } from './fixed-costs.ts'
+import { backupsKept, costsOfOrders, sumOf } from './monthly-costs.ts'
 import { type Price, prices, region } from './prices.ts'
 import { assumed, basicCosts, measuredRequests, tableCosts } from './request-costs.ts'
 
@@ -8,7 +9,7 @@ export function costsPage(stacks: Readonly<Record<string, Template>>, measured: 
   const fixed = fixedCosts(stacks)
   const total = fixed.reduce((sum, { count, price }) => sum + count * price.usd, 0)
   const basic = basicCosts()
-  const basicTotal = Object.values(basic).reduce((sum, usd) => sum + usd, 0)
+  const basicTotal = sumOf(basic)
   return `# What the service costs on AWS
 
 Written by \`npm run generate\` from the templates of the stage prod and the units in
@@ -20,7 +21,12 @@ free tiers, data transfer and taxes. Nothing was measured on AWS. [scaling.md](s
 ${table(
   ['What', 'Count', 'Price', 'A month'],
   [
-    ...fixed.map(({ what, count, price }) => [what, count, price.usd, usd(count * price.usd)]),
+    ...fixed.map(({ what, count, price }) => [
+      what,
+      count,
+      Number(price.usd.toFixed(4)),
+      usd(count * price.usd),
+    ]),
     ['All of it', '', '', usd(total)],
   ],
 )}
@@ -33,7 +39,7 @@ first two yearly rotations. A custom domain and its public certificate cost noth
 A request costs ${usd(basicTotal)} before it touches the table: ${Object.entries(basic)
     .map(([what, cost]) => `${usd(cost)} ${what}`)
     .join(', ')}. Assumed are ${assumed.milliseconds} ms of Lambda at ${assumed.gigabytes} GB,
-${assumed.logKilobytes} KB of logs, and a trace of ${assumed.tracedShare * 100} % of the requests. A repeated request is a canceled
+${assumed.logKilobytes} KB of logs of which ${assumed.maskedKilobytes} KB are masked, and a trace of ${assumed.tracedShare * 100} % of the requests. A repeated request is a canceled
 transaction: DynamoDB Local charges nothing for it, DynamoDB the units of the first one. An event adds ${usd(prices.event.usd)} for the bus and up to ${usd(prices.lambdaCall.usd)} for the relay.
 
 ${table(
@@ -48,9 +54,21 @@ ${table(
   ]),
 )}
 
+## With 1, 10 and 100 million orders a month
+
+${ordersTable(stacks, measured, total)}
+
+Each order is one request and one event; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
+The orders of one month are stored: the table, its recovery and its backups cost as much again for each further month of orders. A backup
+of DynamoDB is always a full copy. The nights of weekly backups are counted twice.
+
 ## By what is stored, sent and encrypted
 
 ${retention(stacks).join('\n')}
+
+A thousand CAPTCHA attempts cost ${usd(prices.captcha.usd)}, so a million that a flood of callers tries cost ${usd(1000 * prices.captcha.usd)}. AWS does not bill a CAPTCHA
+that nobody tries to solve as an attempt. The log of the web ACL has blocked requests and CAPTCHAs only; it is masked, and each GB of it
+costs ${usd(prices.logIngested.usd + prices.logScanned.usd)} with the scan. A canary outside of this stack that reads the public address each minute adds ${usd((minutesOfMonth / 1e6) * basicTotal)} a month for its requests.
 
 The table and its backups, logs, users, mails and requests to the key cost by their number, at the prices below. Few requests
 to the key come from callers. The table asks once in five minutes for each role that uses it, which is at most 0.44 million
@@ -72,6 +90,26 @@ ${table(
   ]),
 )}
 `
+}
+
+/** The costs of a month by the number of orders. */
+function ordersTable(stacks: Readonly<Record<string, Template>>, measured: string, fixed: number): string {
+  const order = measuredRequests(measured).find(({ request }) => request === 'create an order')
+  if (!order) throw new Error('the benchmark has no order')
+  const kept = { backups: backupsKept(stacks), logDays: Math.max(...daysOfLogs(stacks)) }
+  const columns = [1, 10, 100].map((millions) => ({
+    'Without a request': fixed,
+    ...costsOfOrders(millions, order, kept),
+  }))
+  const parts = Object.keys(columns[0] ?? {})
+  const row = (what: string, of: (column: Record<string, number>) => number) => [
+    what,
+    ...columns.map((column) => usd(of(column))),
+  ]
+  return table(
+    ['USD a month', '1 million', '10 million', '100 million'],
+    [...parts.map((what) => row(what, (column) => column[what] ?? 0)), row('All of it', sumOf)],
+  )
 }
 
 function usd(amount: number): string {

@@ -1,7 +1,7 @@
 import { prices } from './prices.ts'
 
 /** A request as measured by the benchmark at DynamoDB. */
-interface MeasuredRequest {
+export interface MeasuredRequest {
   request: string
   readUnits: number
   writeUnits: number
@@ -10,7 +10,16 @@ interface MeasuredRequest {
 }
 
 /** Assumptions about every request, none of them measured on AWS. */
-export const assumed = { milliseconds: 20, gigabytes: 1, logKilobytes: 1, tracedShare: 0.05 }
+export const assumed = {
+  milliseconds: 20,
+  gigabytes: 1,
+  logKilobytes: 1,
+  /** The line of the access log, which is masked. */
+  maskedKilobytes: 0.5,
+  tracedShare: 0.05,
+  /** The order and its audit record in the table. Its idempotency record expires. */
+  orderKilobytes: 0.7,
+}
 
 /** Reads the measured units from the first table of the benchmark's page. An index entry is a separate write unit. */
 export function measuredRequests(page: string): MeasuredRequest[] {
@@ -25,15 +34,21 @@ export function measuredRequests(page: string): MeasuredRequest[] {
 }
 
 /** USD for a million requests, without the table. */
-export function basicCosts(): Record<'API Gateway' | 'web ACL' | 'Lambda' | 'logs' | 'traces', number> {
-  const { milliseconds, gigabytes, logKilobytes, tracedShare } = assumed
+export function basicCosts(): Record<string, number> {
+  const { logKilobytes, maskedKilobytes, tracedShare } = assumed
   return {
     'API Gateway': prices.gatewayRequest.usd,
     'web ACL': prices.webAclRequest.usd,
-    Lambda: prices.lambdaCall.usd + milliseconds * 1000 * gigabytes * prices.lambdaSecond.usd,
+    Lambda: lambdaCosts(),
     logs: logKilobytes * prices.logIngested.usd,
+    'the scan of masked logs': maskedKilobytes * prices.logScanned.usd,
     traces: tracedShare * prices.trace.usd,
   }
+}
+
+/** USD for a million calls of a function. */
+export function lambdaCosts(): number {
+  return prices.lambdaCall.usd + assumed.milliseconds * 1000 * assumed.gigabytes * prices.lambdaSecond.usd
 }
 
 /** USD of the table for a million requests. */
