@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { newId, timeOf } from '#shared/platform/base/clock.ts'
+import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
@@ -161,6 +161,13 @@ describe('a refund that is pending at the provider', () => {
     }
     expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
     expect(state()).toEqual(paid)
+  })
+
+  test('and that is reversed right after the answer is reversed, although the clock of the provider is behind', async () => {
+    const { id } = await start(accepted)
+    await sweepAfter(15)
+    await report(id, { status: 'failed', at: timestamp(runtime.clock.now() - 4000) })
+    expect(stored().status).toBe('reversed')
   })
 
   test('is booked once by two runs at the same time', async () => {

@@ -74,9 +74,9 @@ export const acts = {
       const { data, next_cursor } = answer.json
       seen.push(...data.map(({ id }: { id: string }) => id))
       path = next_cursor ? `/v1/orders?page_size=${size}&cursor=${next_cursor}` : undefined
+      if (new Set(seen).size < seen.length) violated(client, 'lists', `an order is repeated in ${seen}`)
       await world.scheduler.sleep(random.int(500))
     }
-    if (new Set(seen).size < seen.length) violated(client, 'lists', `an order is repeated in ${seen}`)
     for (const { id, at } of before) {
       // A clock that is ahead makes ids of the near future, which a session of now leaves out.
       const isOld = startedAt - at > 4100
