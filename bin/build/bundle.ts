@@ -76,9 +76,11 @@ async function finishMaps({ outputs }: Metafile): Promise<void> {
     const path = join(root, `${file}.map`)
     if (!('shared/platform/aws/powertools-log.ts' in inputs)) return rm(path)
     const map = JSON.parse(await readFile(path, 'utf8'))
-    // The modules that plugins generate are named by their namespace, not by a path.
+    // The modules that plugins generate are named by their namespace, not by a path. Packages may be elsewhere.
     const sources = map.sources.map((source: string) =>
-      source.startsWith('.') ? relative(root, resolve(dirname(path), source)) : source.replace(root, ''),
+      (source.startsWith('.') ? relative(root, resolve(dirname(path), source)) : source)
+        .replace(root, '')
+        .replace(/^.*?(?=node_modules\/)/, ''),
     )
     await writeFile(path, JSON.stringify({ ...map, sources }))
   })
