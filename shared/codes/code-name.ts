@@ -1,6 +1,8 @@
 import * as v from 'valibot'
-import { characters } from '../platform/formats/text.ts'
+import { characters, nfc } from '../platform/formats/text.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
+
+const maxCharacters = 64
 
 /**
  * The name of a code: trimmed, NFC, then 1 to 64 Unicode code points. Emoji are accepted; control characters and lone
@@ -10,8 +12,8 @@ export const CodeName = perSettings((settings) => {
   const name = v.pipe(
     v.string(),
     v.trim(),
-    v.normalize('NFC'),
-    characters(1, 64, 'VALIDATION.name.length.exceeds'),
+    nfc(maxCharacters),
+    characters(1, maxCharacters, 'VALIDATION.name.length.exceeds'),
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects these.
     v.regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/, 'VALIDATION.name.charset'),
     v.check((text) => text.isWellFormed(), 'VALIDATION.name.charset'),

@@ -1,7 +1,9 @@
 import { personOf } from '../identity/person.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
-import { attemptOf, sourceHash } from './attempt.ts'
+import { countIn } from '../platform/table/window.ts'
+import { attemptOf, isKnown, sourceHash } from './attempt.ts'
 import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
 import { requestedCode } from './one-time-code.ts'
@@ -33,5 +35,21 @@ export async function requestCode(email: string, context: RequestContext): Promi
       onConflict: async (existing) => decide(asCode(existing)),
     }
   }
-  return decide(await findCode(table, person))
+  const before = await findCode(table, person)
+  const decision = decide(before)
+  if (!isKnown(before, attemptOf(before, source, context))) await countForMailbox(email, context)
+  return decision
+}
+
+/**
+ * Counts a mail to an address with a tag, such as `jane+shop@example.com`. All tags usually lead to one mailbox, so
+ * otherwise each tag would have the limit of an address. An address without a tag counts its mails itself.
+ * @throws RATE_LIMIT.exceeded after too many mails for unknown sources (setting otp.mailsPerAddress)
+ */
+async function countForMailbox(email: string, context: RequestContext): Promise<void> {
+  const { settings, table, clock, derivedKey } = context
+  const mailbox = email.replace(/^([^+]+)\+.*(?=@)/, '$1')
+  if (mailbox === email) return
+  const subject = ['otp.mailbox', keyedHash(await derivedKey('throttles v1'), mailbox)]
+  await countIn([{ ...settings['otp.mailsPerAddress'], subject }], table, clock)
 }

@@ -155,3 +155,32 @@ test('of thirty requests from six sources in a minute, 25 send a mail with the s
   const codes = await Promise.all(answers.slice(4, 25).map(({ json }) => mailOf(service, json.message_id)))
   expect(new Set(codes.map(({ code }) => code)).size).toBe(1)
 })
+
+describe('mails to the tags of one mailbox', () => {
+  const { limit, windowSeconds } = localSettings['otp.mailsPerAddress']
+  const tagged = (email: string, tag: number) => email.replace('@', `+${tag}@`)
+  const requests = async (emails: string[], from: string) => {
+    const outcomes = []
+    for (const email of emails) outcomes.push(outcome(await requestCode(service, email, { from })))
+    return outcomes
+  }
+  const tags = (email: string) => Array.from({ length: limit }, (_, tag) => tagged(email, tag))
+
+  test('are limited together, until the window has passed', async () => {
+    const [email, stranger] = [newEmail(), newSource()]
+    expect(await requests(tags(email), stranger)).toEqual(Array(limit).fill('202'))
+    expect(await requests([tagged(email, limit)], newSource())).toEqual(['429 RATE_LIMIT.exceeded'])
+    expect(await requests([tagged(newEmail(), limit)], newSource())).toEqual(['202'])
+    now += windowSeconds * 1000
+    expect(await requests([tagged(email, limit)], newSource())).toEqual(['202'])
+  })
+
+  test('are still sent to a source that has succeeded for its tag', async () => {
+    const [email, owner] = [newEmail(), newSource()]
+    const own = tagged(email, limit)
+    expect(await verify(own, await request(own, owner), owner)).toBe('200')
+    await requests(tags(email), newSource())
+    expect(await requests([own], newSource())).toEqual(['429 RATE_LIMIT.exceeded'])
+    expect(await requests([own], owner)).toEqual(['202'])
+  })
+})
