@@ -19,7 +19,7 @@ export function defineFreeze(define: Define): void {
     .addOption(stack)
     .action(async ({ writes, all, url, stack: name }) => {
       if (!writes && !all) throw new UsageError('name what to stop: --writes or --all')
-      const { freeze, frozenStack } = await import('../commands/freeze.ts')
+      const { freeze, frozenStack } = await import('../commands/freeze/freeze.ts')
       const { baseUrlOf } = await import('../commands/deployment.ts')
       const deployed = await stackOf(name)
       const options = {
@@ -36,7 +36,7 @@ export function defineFreeze(define: Define): void {
   )
     .addOption(stack)
     .action(async ({ stack: name }) => {
-      const { frozenStack, unfreeze } = await import('../commands/freeze.ts')
+      const { frozenStack, unfreeze } = await import('../commands/freeze/freeze.ts')
       printRecord(await unfreeze(frozenStack(name ?? localStack, await stackOf(name))))
     })
 }

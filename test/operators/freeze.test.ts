@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze.ts'
+import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze/freeze.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import type { Freeze } from '#lib/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'

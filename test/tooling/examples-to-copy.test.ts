@@ -105,7 +105,9 @@ describe('the policy of operators', () => {
 describe('the AWS actions of the commands', () => {
   const names = new Set(Object.values(commandActions).flatMap((actions) => actions.map(nameOfAction)))
   names.add(nameOfAction(findStack))
-  const commandFiles = readdirSync(join(root, 'bin/commands')).filter((file) => file.endsWith('.ts'))
+  const commandFiles = readdirSync(join(root, 'bin/commands'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts'),
+  )
   const calls = commandFiles.flatMap((file) =>
     [...read(`bin/commands/${file}`).matchAll(/new ([A-Z]\w+)Command\(|paginate([A-Z]\w+)\(/g)].map(
       ([, call = '', paged = '']) => call || paged,

@@ -120,7 +120,7 @@ const measures: Measure[] = [
   { limit: 0, target: 0, value: mutualPairs.length, name: 'pairs of files that import each other', found: mutualPairs },
   { limit: 30, target: 20, value: fullest.length, name: 'source files side by side in a folder', found: fullest },
   { limit: 0, target: 0, value: single.length, name: 'platform files with one importer and no test', found: single },
-  { limit: 276, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },
+  { limit: 250, target: 250, value: linesOf(longest[0] ?? ''), name: 'lines of the longest file', found: longest.slice(0, 1) },
   { limit: 150, target: 150, value: readmeLines, name: 'lines of the README' },
   { limit: 1_200, target: 1_200, value: readmeWords, name: 'words of the README' },
 ]

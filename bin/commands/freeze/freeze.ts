@@ -2,15 +2,11 @@ import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { CloudWatchClient, GetMetricStatisticsCommand } from '@aws-sdk/client-cloudwatch'
 import {
   DeleteFunctionConcurrencyCommand,
-  GetEventSourceMappingCommand,
   GetFunctionCommand,
   LambdaClient,
   PutFunctionConcurrencyCommand,
-  TagResourceCommand,
-  UntagResourceCommand,
-  UpdateEventSourceMappingCommand,
 } from '@aws-sdk/client-lambda'
-import { GetScheduleCommand, SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler'
+import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { paginateListExecutions, SFNClient } from '@aws-sdk/client-sfn'
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
@@ -19,10 +15,11 @@ import { type Freeze, pausedConsumers, stoppedFunctions, streamConsumers } from 
 import { pascalCase } from '#lib/function-entries.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.ts'
-import type { Report } from '../cli/output.ts'
-import type { DeployedStack } from './deployment.ts'
-import { reach } from './reach.ts'
-import { functionNamesOf, type StackResource, stackResources } from './stack-resources.ts'
+import type { Report } from '../../cli/output.ts'
+import type { DeployedStack } from '../deployment.ts'
+import { reach } from '../reach.ts'
+import { functionNamesOf, stackResources } from '../stack-resources.ts'
+import { type Consumer, mappingAt, pause, resume, type Trigger } from './consumers.ts'
 
 /** The access of `freeze` and `unfreeze` to a deployment. */
 export interface FrozenStack {
@@ -45,14 +42,9 @@ export interface Frozen {
   running_imports: string[]
 }
 
-/** A function with this tag has a queue or a schedule that `unfreeze` enables. */
-const pausedTag = 'commerce:paused'
-
 const pollMilliseconds = 2000
 /** Lambda applies a limit, and disables a mapping, within seconds. */
 const effectMilliseconds = 180_000
-/** The states of a mapping that is enabled, or will be. */
-const enabledStates = new Set(['Creating', 'Enabling', 'Enabled', 'Updating'])
 /** CloudWatch reports an invocation within this time. */
 const quietMilliseconds = 180_000
 const drainMilliseconds = 1_800_000
@@ -163,17 +155,6 @@ export async function unfreeze(stack: FrozenStack): Promise<{ functions: number;
   return { functions: stopped.length, consumers }
 }
 
-/** A mapping of a queue, or a schedule. */
-interface Trigger extends StackResource {
-  isMapping: boolean
-}
-
-/** A consumer with what invokes it. */
-interface Consumer {
-  functionName: string
-  triggers: readonly Trigger[]
-}
-
 async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
   const resources = await stackResources(stackName, cloudFormation)
   const functionName = functionNamesOf(resources)
@@ -187,61 +168,6 @@ async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
   )
   const machine = resources.find(({ type }) => type === 'AWS::StepFunctions::StateMachine')?.physicalId ?? ''
   return { functionName, triggersOf, consumers, machine }
-}
-
-/**
- * Disables what is enabled, and notes it in a tag of the function. The tag is written first: after an interruption,
- * `unfreeze` knows all that was disabled.
- */
-async function pause(consumer: Consumer, stack: FrozenStack): Promise<void> {
-  const enabled: Trigger[] = []
-  for (const trigger of consumer.triggers) if (await isEnabled(trigger, stack)) enabled.push(trigger)
-  if (enabled.length === 0) return
-  const { arn, noted } = await notesOf(consumer, stack)
-  // Logical ids, because a deployment may replace a mapping or a schedule.
-  const value = [...new Set([...noted, ...enabled.map(({ logicalId }) => logicalId)])].join(' ')
-  await stack.lambda.send(new TagResourceCommand({ Resource: arn, Tags: { [pausedTag]: value } }))
-  for (const trigger of enabled) await setEnabled(trigger, false, stack)
-}
-
-/** Enables what the tag notes, and removes it. @returns whether there was anything */
-async function resume(consumer: Consumer, stack: FrozenStack): Promise<boolean> {
-  const { arn, noted } = await notesOf(consumer, stack)
-  if (noted.length === 0) return false
-  for (const trigger of consumer.triggers)
-    if (noted.includes(trigger.logicalId)) await setEnabled(trigger, true, stack)
-  await stack.lambda.send(new UntagResourceCommand({ Resource: arn, TagKeys: [pausedTag] }))
-  return true
-}
-
-async function notesOf({ functionName: FunctionName }: Consumer, { lambda }: FrozenStack) {
-  const { Configuration, Tags = {} } = await lambda.send(new GetFunctionCommand({ FunctionName }))
-  return { arn: Configuration?.FunctionArn ?? '', noted: Tags[pausedTag]?.split(' ') ?? [] }
-}
-
-async function isEnabled({ physicalId, isMapping }: Trigger, stack: FrozenStack): Promise<boolean> {
-  if (isMapping) return enabledStates.has((await mappingAt(physicalId, stack)).State ?? '')
-  return (await stack.scheduler.send(new GetScheduleCommand({ Name: physicalId }))).State === 'ENABLED'
-}
-
-async function setEnabled(trigger: Trigger, enabled: boolean, stack: FrozenStack): Promise<void> {
-  const { physicalId, isMapping } = trigger
-  if (isMapping) {
-    await stack.lambda.send(new UpdateEventSourceMappingCommand({ UUID: physicalId, Enabled: enabled }))
-    return
-  }
-  const { Arn, CreationDate, LastModificationDate, $metadata, ...schedule } = await stack.scheduler.send(
-    new GetScheduleCommand({ Name: physicalId }),
-  )
-  const { ScheduleExpression, FlexibleTimeWindow, Target } = schedule
-  // An update sets what it leaves out to its default.
-  const definition = { ...schedule, Name: physicalId, ScheduleExpression, FlexibleTimeWindow, Target }
-  const State = enabled ? 'ENABLED' : 'DISABLED'
-  await stack.scheduler.send(new UpdateScheduleCommand({ ...definition, State }))
-}
-
-function mappingAt(UUID: string, { lambda }: FrozenStack) {
-  return lambda.send(new GetEventSourceMappingCommand({ UUID }))
 }
 
 async function runningImports(stateMachineArn: string, { stepFunctions }: FrozenStack): Promise<string[]> {
