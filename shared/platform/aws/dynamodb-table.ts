@@ -175,7 +175,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
         const command = new BatchExecuteStatementCommand({
           Statements: left.map((item) => insertion(name, item)),
         })
-        const capacities = left.map((item) => writeCapacity({ item, condition: 'none' }))
+        const capacities = left.map((one) => writeCapacity({ condition: 'none', item: one }))
         const { Responses = [] } = await send(command, capacities)
         const codeOf = (index: number) => Responses[index]?.Error?.Code
         known.push(...left.filter((_, index) => codeOf(index) === 'DuplicateItem'))
