@@ -11,7 +11,8 @@ function comparable({ Resources: resources, Outputs: outputs = {} }: Template): 
       JSON.stringify(entry)
         .replaceAll('staging', 'prod')
         .replace(/[0-9a-f]{32,64}|[0-9A-F]{8}/g, '#')
-        .replace(/"(ReservedConcurrentExecutions|MaximumConcurrency)":\d+/g, '"$1":"a size"'),
+        .replace(/"(ReservedConcurrentExecutions|MaximumConcurrency)":\d+/g, '"$1":"a size"')
+        .replace(/(unreserved \/ )\d+/g, '$1a size'),
     )
     .sort()
 }
