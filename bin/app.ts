@@ -10,6 +10,7 @@ import { functionEntries } from '#lib/function-entries.ts'
 import { releaseOf } from '#lib/release.ts'
 import { StageError, stageNamed } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { bundle } from './build/bundle.ts'
 import { loadSettings, localProfile } from './build/settings-file.ts'
 
@@ -26,6 +27,8 @@ async function synthesise(): Promise<void> {
   const flags = deploymentFlags(app)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
+  // The local AWS has an account and a region of its own.
+  const env = stage.onAws ? environmentOf(settings, profile) : {}
   checkOperations(settings, routes, profile)
   checkConcurrency(stage, settings, profile)
   const codes = await bundle({
@@ -33,7 +36,7 @@ async function synthesise(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, release, ...flags })
+  new CommerceStack(app, { stage, settings, codes, release, env, ...flags })
   app.synth()
 }
 
@@ -48,6 +51,19 @@ function deploymentFlags(app: App) {
   if (value !== freeze)
     throw new StageError(`-c freeze=${value} is unknown: it is ${freezes.join(' or ')}, or not given`)
   return { bypassesRollout: flag('rollout', 'bypass'), freeze }
+}
+
+/**
+ * Returns the account and the region of the stack.
+ * @throws StageError if the CDK command line, which sets the variable, has credentials of another account
+ */
+function environmentOf({ 'aws.environment': environment }: Settings, profile: string) {
+  const { CDK_DEFAULT_ACCOUNT: account } = process.env
+  if (environment && account && account !== environment.account)
+    throw new StageError(
+      `the credentials are of account ${account}, but ${profile} is for account ${environment.account}: set AWS_PROFILE`,
+    )
+  return environment ?? {}
 }
 
 function profileOf(app: App, stage: string): string {

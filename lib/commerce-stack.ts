@@ -1,4 +1,4 @@
-import { CfnOutput, Stack, Tags } from 'aws-cdk-lib'
+import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
@@ -32,7 +32,7 @@ import { secrets } from './secrets.ts'
 import type { Stage } from './stage.ts'
 import { userPool } from './user-pool.ts'
 
-interface CommerceStackProps {
+interface CommerceStackProps extends Pick<StackProps, 'env'> {
   stage: Stage
   settings: Settings
   /** The bundled functions, one for each name of `functionEntries`. */
@@ -49,12 +49,13 @@ interface CommerceStackProps {
 export class CommerceStack extends Stack {
   constructor(
     scope: Construct,
-    { stage, settings, codes, release, bypassesRollout, freeze }: CommerceStackProps,
+    { stage, settings, codes, release, bypassesRollout, freeze, env }: CommerceStackProps,
   ) {
     super(scope, `commerce-${stage.name}`, {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
       tags: { service: 'commerce' },
+      ...(env && { env }),
     })
     const key = ownKey(this, stage)
     const table = dataTable(this, { stage, settings, key })

@@ -1,4 +1,4 @@
-import { Names, Stack, Validations } from 'aws-cdk-lib'
+import { Names, Stack, Token, Validations } from 'aws-cdk-lib'
 import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
@@ -52,8 +52,13 @@ export function acknowledgeFolder(role: IRole, folder: string, { files }: Pick<R
 
 /** States why a permission on the runs of a workflow is not too broad. */
 export function acknowledgeRuns(role: IRole, runs: string, reason: string): void {
+  const { partition, region, account } = Stack.of(role)
+  // cdk-nag names a value that only the deployment knows by its pseudo parameter.
+  const named = (value: string, parameter: string) =>
+    Token.isUnresolved(value) ? `<AWS::${parameter}>` : value
+  const place = `${named(region, 'Region')}:${named(account, 'AccountId')}`
   Validations.of(role).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:${runs}]`,
+    id: `AwsSolutions-IAM5[Resource::arn:${named(partition, 'Partition')}:states:${place}:execution:${runs}]`,
     reason,
   })
 }

@@ -44,6 +44,8 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
       problems.push(
         `${key} at ${path}: stage ${name} accepts at most ${maxFileBytesInRequest} bytes in a request.`,
       )
+  if (settings['aws.environment'] === null)
+    problems.push(`aws.environment: stage ${name} needs the account and the region of its stack.`)
   if (settings['mail.domain'] === null)
     problems.push(
       `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,

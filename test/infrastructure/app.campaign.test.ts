@@ -124,6 +124,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         'refunds.provider',
         'otp.mail',
         'imports.maxBytes',
+        'aws.environment',
         'mail.domain',
         'refunds.account',
         'auth.issuers',
@@ -138,6 +139,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
         'refunds.provider',
         'otp.mail',
         'imports.maxBytes',
+        'aws.environment',
         'mail.domain',
         'refunds.account',
         'auth.issuers',
@@ -155,6 +157,17 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   })
 })
 
+test('credentials of another account than that of the profile are refused', async () => {
+  const settings = await profile(await publishedProfile())
+  const { code, output } = await runApp({ stage: 'prod', settings, release }, undefined, root, {
+    CDK_DEFAULT_ACCOUNT: '444455556666',
+  })
+  expect([code, output]).toEqual([
+    1,
+    `the credentials are of account 444455556666, but ${settings} is for account 111122223333: set AWS_PROFILE\n`,
+  ])
+})
+
 test('two syntheses of the same sources and settings are equal, regardless of their folders', async () => {
   const settings = await profile(await publishedProfile())
   const checkouts = { first: root, second: await anotherCheckout() }
@@ -165,6 +178,8 @@ test('two syntheses of the same sources and settings are equal, regardless of th
   )
   expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
   const [first, second] = await Promise.all(Object.keys(checkouts).map(deployedFiles))
+  const { artifacts } = JSON.parse(await readFile(join(scratch, 'first/manifest.json'), 'utf8'))
+  expect(artifacts['commerce-prod'].environment).toBe('aws://111122223333/eu-west-1')
   // The templates of the stack and of its nested stacks, and the assets, which are named by their hashes.
   const templates = Object.values(first ?? {}).filter((text) => text.includes('"Resources"'))
   const nested = templates.flatMap((text) => {
@@ -222,9 +237,10 @@ function runApp(
   context: Record<string, string>,
   assembly = join(scratch, 'refused'),
   cwd = root,
+  variables: Record<string, string> = {},
 ): Promise<Run> {
   const ofApp = { CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: assembly }
-  const env = { ...compileCache, PATH: process.env.PATH, ...ofApp }
+  const env = { ...compileCache, PATH: process.env.PATH, ...ofApp, ...variables }
   return new Promise((resolve) => {
     execFile(process.execPath, ['bin/app.ts'], { cwd, env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, output: stdout + stderr })

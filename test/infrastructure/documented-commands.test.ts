@@ -92,11 +92,11 @@ describe('one synthesis', () => {
 
   // They use the synthesized output.
   test.each(withoutContext([...ofKind('diff'), ...ofKind('deploy')]))(
-    '`%s` fails for the missing account',
+    '`%s` fails for the missing credentials',
     async (command) => {
       const { code, output } = await run(command, '--app', assembly)
       expect(output).not.toMatch(usageError)
-      expect(output).toContain('Unable to resolve AWS account')
+      expect(output).toContain('no credentials have been configured')
       expect(code).toBe(1)
     },
   )

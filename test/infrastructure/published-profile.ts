@@ -8,6 +8,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
   const keys = { jwks_uri: `${issuer}/.well-known/jwks.json` }
   return {
     ...profile,
+    'aws.environment': { account: '111122223333', region: 'eu-west-1' },
     'auth.issuers': profile['auth.issuers'].map((one: object) => ({ ...one, issuer, keys })),
     'discount.cartOwners': issuer,
     'cors.allowedOrigins': ['https://shop.acme.cloud'],

@@ -41,6 +41,12 @@ test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (pre
   ])
 })
 
+test('a missing account and region are reported', () => {
+  expect(localValues({ 'aws.environment': null }, prod)).toEqual([
+    '  aws.environment: stage prod needs the account and the region of its stack.',
+  ])
+})
+
 test('named accounts without a prefix are accepted', () => {
   expect(localValues({ 'refunds.account': { accounts: { acme: 'acct_1' } } }, prod)).toEqual([])
 })

@@ -72,7 +72,6 @@ async function foreignEnvironment(
   { environment: { account, region } }: SynthesizedStack,
   { sts }: PreflightClients,
 ): Promise<string | undefined> {
-  if (account === 'unknown-account') return undefined
   const { Account } = await sts.send(new GetCallerIdentityCommand({}))
   const here = await sts.config.region()
   if (account === Account && region === here) return undefined

@@ -11,6 +11,15 @@ function arn(pattern: string, of: string) {
 
 /** Resources on AWS; requests do not depend on them. */
 export const deployment = {
+  'aws.environment': setting(
+    'Account and region of the stack; null for the local run only',
+    v.nullable(
+      v.strictObject({
+        account: text(/^\d{12}$/, 'the number of an account, with 12 digits'),
+        region: text(/^[a-z]{2,4}(?:-[a-z]+)+-\d$/, 'a region such as eu-west-1'),
+      }),
+    ),
+  ),
   'api.domain': setting(
     'Host name of the API and its ACM certificate in the region of the stack; null for the address of the gateway only',
     v.nullable(
