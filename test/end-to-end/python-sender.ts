@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { pythonPackage } from '#test/support/python-package.ts'
 
-const version = '1.1.0'
 const script = join(import.meta.dirname, 'standard-webhooks.py')
 
 /**
@@ -15,7 +14,7 @@ export async function sendFromPython(
   secret: string,
   event: { event_id: string },
 ): Promise<number> {
-  const venv = await pythonPackage('standardwebhooks', version)
+  const venv = await pythonPackage('standardwebhooks')
   const input = { url, secret, id: event.event_id, body: JSON.stringify(event) }
   const output = await new Promise<string>((resolve, reject) => {
     const child = execFile(join(venv, 'bin/python'), [script], (error, stdout) =>

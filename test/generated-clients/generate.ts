@@ -16,8 +16,6 @@ const root = join(here, '../..')
 const cache = join(root, 'node_modules/.cache/generated-clients')
 export const description = join(root, 'openapi.json')
 
-/** What the generated Python client needs. */
-const pythonLibraries = ['urllib3==2.7.0', 'python-dateutil==2.9.0.post0', 'pydantic==2.14.3']
 /** What the generated Java client needs. */
 const javaLibraries = [
   'com.squareup.okhttp3:okhttp:4.12.0',
@@ -73,11 +71,9 @@ const [pythonLines = '', goLines = '', rubyLines = ''] = blocksOf(
   await readFile(join(root, 'bin/describe/reference/guide.md'), 'utf8'),
   'Clients',
 )
-const versionIn = (lines: string) => /==(\S+)/.exec(lines)?.[1] ?? ''
-const generatorVersion = versionIn(goLines)
 
 async function attrsClient(): Promise<GeneratedClient> {
-  const environment = await pythonPackage('openapi-python-client', versionIn(pythonLines))
+  const environment = await pythonPackage('openapi-python-client')
   const { folder, report } = await once('openapi-python-client', [pythonLines], (made) =>
     runLines(pythonLines, made, environment),
   )
@@ -159,7 +155,7 @@ async function generated(
   build: (folder: string) => Promise<void> = async () => {},
 ): Promise<{ folder: string; report: string }> {
   const program = join(await generatorEnvironment(), 'bin/openapi-generator-cli')
-  return once(language, [generatorVersion, ...options, ...texts], async (folder) => {
+  return once(language, [goLines, ...options, ...texts], async (folder) => {
     const parts = 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'
     const args = ['generate', '-g', language, '-i', description, '-o', folder, '--global-property', parts]
     const { stdout, stderr } = await execute(program, [...args, ...options], { maxBuffer: 2 ** 26 })
@@ -178,7 +174,7 @@ function problemsOf(log: string): string {
 
 /** Returns the virtual environment of OpenAPI Generator, with the libraries of the client in Python. */
 function generatorEnvironment(): Promise<string> {
-  return pythonPackage('openapi-generator-cli', generatorVersion, ...pythonLibraries)
+  return pythonPackage('openapi-generator-cli')
 }
 
 /** Makes a folder in the cache for each description and inputs. Test files that run at the same time may both make it. */

@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { pythonPackage } from '#test/support/python-package.ts'
 
 const run = promisify(execFile)
-const version = '1.58.0'
 
 /** CDK adds a redundant dependency of a function on its role, which is harmless. */
 const leftOut = ['W3005']
@@ -14,7 +13,7 @@ const leftOut = ['W3005']
  * @returns one line for each finding: file, location, rule and text
  */
 export async function cfnLint(templates: readonly string[]): Promise<string[]> {
-  const venv = await pythonPackage('cfn-lint', version)
+  const venv = await pythonPackage('cfn-lint')
   const options = ['--format', 'parseable', '--regions', 'us-east-1', '--ignore-checks', ...leftOut]
   try {
     await run(join(venv, 'bin/cfn-lint'), [...options, '--', ...templates], { maxBuffer: 1e8 })

@@ -4,7 +4,6 @@ import { promisify } from 'node:util'
 import { pythonPackage } from '#test/support/python-package.ts'
 
 const run = promisify(execFile)
-const version = '3.3.30'
 
 /** A check that a resource fails. */
 export interface Finding {
@@ -29,7 +28,7 @@ interface Report {
  * @throws Error if it cannot read a template
  */
 export async function checkov(folder: string): Promise<Finding[]> {
-  const venv = await pythonPackage('checkov', version)
+  const venv = await pythonPackage('checkov')
   const options = [
     ...['--framework', 'cloudformation', '--skip-download', '--soft-fail'],
     ...['--quiet', '--compact', '--output', 'json'],

