@@ -10,6 +10,8 @@ export type ConsumerUse =
   | 'imports.describe'
   | 'reconciliations.send'
   | 'mail.send'
+  | 'secret.probe'
+  | 'address.call'
 
 /** A function that AWS invokes for something other than a request. */
 export interface Subscription {
@@ -18,9 +20,15 @@ export interface Subscription {
   description: string
   /**
    * The trigger: table changes with events or tasks, a task queue, the clock, or the user pool before it issues
-   * tokens. A schedule sends a message to a daily queue, and the function sends further ones.
+   * tokens. A schedule sends a message to a daily queue, and the function sends further ones. The probe runs each minute
+   * as well, but only on AWS and even during a freeze.
    */
-  source: { stream: 'outbox' | 'tasks' } | { queue: TaskQueue; daily?: true } | 'every.minute' | 'pool.token'
+  source:
+    | { stream: 'outbox' | 'tasks' }
+    | { queue: TaskQueue; daily?: true }
+    | 'every.minute'
+    | 'probe'
+    | 'pool.token'
   uses: readonly (Use | ConsumerUse)[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
@@ -132,6 +140,14 @@ export const subscriptions: readonly Subscription[] = [
     source: 'pool.token',
     uses: ['table.write'],
     impact: 'Users can neither log in with a password nor renew a login.',
+  },
+  {
+    name: 'address.probe',
+    folder: 'platform/probe-address',
+    description: 'Call the public address of the API',
+    source: 'probe',
+    uses: ['secret.probe', 'address.call'],
+    impact: 'A loss of all requests is not noticed.',
   },
 ]
 

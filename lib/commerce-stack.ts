@@ -85,8 +85,10 @@ export class CommerceStack extends Stack {
 
     const working = stepFunctions(this, deployment, steps)
     const machine = importMachine(this, deployment, working)
-    const withMachine = { ...deployment, resources: { ...resources, importMachine: machine } }
-    const consuming = consumers(this, withMachine, subscriptions)
+    const domain = settings['api.domain']
+    const address = domain ? `https://${domain.host}/` : api.url
+    const known = { ...deployment, resources: { ...resources, address, importMachine: machine } }
+    const consuming = consumers(this, known, subscriptions)
 
     const functions = new Map<string, LambdaFunction>([
       ...endpoints.map(({ route, handler }) => [route.operation, handler] as const),
@@ -106,10 +108,9 @@ export class CommerceStack extends Stack {
     // The tag of the stack itself is among its properties.
     Tags.of(this).add('service', 'commerce')
 
-    const domain = settings['api.domain']
     const keyScopes = new Set(routes.flatMap(({ route }) => apiKeyScopes(route, settings) ?? []))
     const outputs = {
-      BaseUrl: domain ? `https://${domain.host}/` : api.url,
+      BaseUrl: address,
       RestApiId: api.restApiId,
       StageName: api.deploymentStage.stageName,
       TableName: table.tableName,
@@ -121,6 +122,7 @@ export class CommerceStack extends Stack {
       ApiKeyScopes: [...keyScopes].sort().join(' '),
       PaymentsSecretArn: secretsOfStage.payments.secretArn,
       WebhooksSecretArn: secretsOfStage.webhooks.secretArn,
+      ProbeSecretArn: secretsOfStage.probe.secretArn,
       ...(watch && {
         PagesTopicArn: watch.topics.page.topicArn,
         TicketsTopicArn: watch.topics.ticket.topicArn,

@@ -39,7 +39,13 @@ export function consumers(
       const { handler, invoked } = create(
         'It is invoked each minute and reads all pending work: no invocation has to be kept.',
       )
-      feedEachMinute(handler, invoked, deployment)
+      feedEachMinute(handler, invoked, stateOf(deployment.freeze))
+      return { name, handler }
+    }
+    if (source === 'probe') {
+      const { handler, invoked } = create('It is invoked each minute: the next run replaces one that failed.')
+      // A freeze must not hide an outage.
+      if (stage.onAws) feedEachMinute(handler, invoked, 'ENABLED')
       return { name, handler }
     }
     if (source === 'pool.token') {
@@ -101,13 +107,13 @@ function feedFromQueue(
 function feedEachMinute(
   handler: lambda.Function,
   { functionArn }: lambda.IFunction,
-  { freeze }: Deployment,
+  state: 'ENABLED' | 'DISABLED',
 ): void {
   const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   grant(invoker, ['lambda:InvokeFunction'], [functionArn])
   new CfnSchedule(handler, 'EachMinute', {
     scheduleExpression: 'rate(1 minute)',
-    state: stateOf(freeze),
+    state,
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })

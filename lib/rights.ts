@@ -25,6 +25,8 @@ export interface Resources {
   queues: WorkQueues
   mail: Mailing
   users: Users
+  /** The public address of the API. Absent for functions that the API invokes. */
+  address?: string
   /** Absent for the workflow's own steps: the workflow is created from these functions, so they cannot use it. */
   importMachine?: NamedMachine
 }
@@ -61,6 +63,14 @@ export const rights: Record<Right, Access> = {
   'secret.read': onSecret('deployment', 'SECRET_ARN'),
   'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
   'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
+  'secret.probe': onSecret('probe', 'PROBE_SECRET_ARN'),
+  // Anyone may call it: there is nothing to grant.
+  'address.call': {
+    actions: [],
+    on: () => [],
+    variables: ({ address }): Record<string, string> =>
+      address === undefined ? {} : { PUBLIC_ADDRESS: address },
+  },
   'bus.publish': {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,

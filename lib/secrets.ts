@@ -1,7 +1,8 @@
-import { Validations } from 'aws-cdk-lib'
+import { SecretValue, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
-import { Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
+import { noProbeKey } from '#shared/health/probe.ts'
 import type { SecretName } from '#shared/platform/base/secrets.ts'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
@@ -11,31 +12,35 @@ export type Secrets = Readonly<Record<'deployment' | SecretName, Secret>>
 
 /**
  * Creates the secrets with random values. Nobody sees that of the deployment: keys for each purpose are derived from
- * it. In the others, the operator of the stage stores the values agreed with the partner.
+ * it. In the others, the operator of the stage stores the values agreed with the partner. That of the probe names no API
+ * key until the operator stores one.
  */
 export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const secret = (
     id: string,
     description: string,
-    { length, reason }: { length: number; reason: string },
+    { value, reason }: { value: SecretProps; reason: string },
   ) => {
     const created = new Secret(scope, id, {
       description,
-      // Letters and digits only, so the value is valid base64.
-      generateSecretString: { passwordLength: length, excludePunctuation: true },
+      ...value,
       removalPolicy: removalOf(stage),
       ...(key && { encryptionKey: key }),
     })
     Validations.of(created).acknowledge({ id: 'AwsSolutions-SMG4', reason })
     return created
   }
-  const shared = { length: 40, reason: 'It is changed together with the partner, not by AWS alone.' }
+  // Letters and digits only, so the value is valid base64.
+  const random = (passwordLength: number): SecretProps => ({
+    generateSecretString: { passwordLength, excludePunctuation: true },
+  })
+  const shared = { value: random(40), reason: 'It is changed together with the partner, not by AWS alone.' }
   return {
     deployment: secret(
       'DeploymentSecret',
       'The service derives its keys from it, such as the key that authenticates list cursors.',
       {
-        length: 64,
+        value: random(64),
         reason:
           'A rotation invalidates all list cursors, and nobody outside the service knows the secret; it is replaced by hand if its disclosure is suspected.',
       },
@@ -46,5 +51,9 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
       'The signing keys of webhooks in base64, separated by spaces: both the old and the new key during a rotation.',
       shared,
     ),
+    probe: secret('ProbeSecret', `The API key of the probe, or '${noProbeKey}'.`, {
+      value: { secretStringValue: SecretValue.unsafePlainText(noProbeKey) },
+      reason: 'The service makes and revokes its own API keys.',
+    }),
   }
 }

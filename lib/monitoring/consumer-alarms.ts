@@ -18,6 +18,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
     return [failing(subscription, act)]
   }
   if (source === 'every.minute') return alarmsOfMinute(subscription)
+  if (source === 'probe') return alarmsOfProbe(subscription)
   if ('queue' in source) return alarmsOfQueue(subscription, source)
   const act =
     'Changes wait in the stream of the table for 24 hours and are then handled without further action.'
@@ -69,6 +70,26 @@ function alarmsOfMinute(subscription: Subscription): AlarmDefinition[] {
       queries: errorsInLog(name),
       commands: ['aws scheduler list-schedules'],
       thresholds: [{ measure: measures.completedRunsOf(name), below: 1, periods: 2 }],
+    },
+  ]
+}
+
+function alarmsOfProbe(subscription: Subscription): AlarmDefinition[] {
+  const group = `${pascalCase(subscription.name)}Log`
+  const query =
+    'fields @timestamp, fault.name, fault.message | filter code = "PROBE_FAILED" | sort @timestamp desc'
+  return [
+    failing(subscription, 'The next run is within a minute.'),
+    {
+      id: 'PublicAddressSilent',
+      severity: 'page',
+      impact:
+        'The public address of the API does not answer as it should: callers may not reach the service.',
+      act: 'Find in the log what failed. ENOTFOUND: the DNS record. CERT_… or ERR_TLS_…: the certificate. TimeoutError or a status of 500 and above: the API. 403 of health: the web ACL or the domain’s mapping. 401 or 403 of v1/orders: the API key of the probe. Without lines in the log, check that the schedule exists and is enabled. On a new stage the alarm ends once the DNS record leads to the API.',
+      queries: [{ group, query }],
+      commands: ['aws scheduler list-schedules'],
+      // Metrics arrive up to a minute or two late, so fewer than five are expected at any time.
+      thresholds: [{ measure: measures.successfulProbes, below: 3 }],
     },
   ]
 }

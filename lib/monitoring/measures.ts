@@ -1,7 +1,13 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import { type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import type { AlertCode, Work } from '#shared/platform/base/log.ts'
-import { ageMetric, alertMetric, differenceMetric } from '#shared/platform/base/metrics.ts'
+import {
+  ageMetric,
+  alertMetric,
+  differenceMetric,
+  probeMetric,
+  serviceName,
+} from '#shared/platform/base/metrics.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { metricsNamespace, webAclMetric } from '../stage.ts'
@@ -60,6 +66,18 @@ export const completedRunsOf = (name: string, per: Duration = period): Measure =
     })
   },
 })
+
+/** The probe runs each minute. Missing data breaches its limit: no run, or no log. */
+export const successfulProbes: Measure = {
+  text: 'successful calls of the public address in five minutes',
+  graph: sharedGraphs.schedules,
+  label: 'successful probes',
+  metric: ({ stage }) =>
+    metric(metricsNamespace(stage), probeMetric.name, {
+      dimensionsMap: { [probeMetric.dimensions[0]]: serviceName },
+      statistic: Stats.SUM,
+    }),
+}
 
 /** The differences that the daily comparison of the ledger with the provider found. */
 export const ledgerDifferences: Measure = {

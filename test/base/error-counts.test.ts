@@ -215,6 +215,20 @@ test('the differences from the payment provider are a metric, also if there are 
   }
 })
 
+test('successful probes are a metric, also if a probe fails', () => {
+  process.env.METRICS_NAMESPACE = namespace
+  const [succeeded, failed] = writtenBy((log) => {
+    log.probed()
+    log.probed(new Error('quoted'))
+  })
+  expect(succeeded).toMatchObject({ level: 'INFO', code: 'PROBE_SUCCEEDED', successful_probes: 1 })
+  expect(failed).toMatchObject({ level: 'ERROR', code: 'PROBE_FAILED', successful_probes: 0 })
+  for (const line of [succeeded, failed]) {
+    expect(problemsOf(line as Line)).toEqual([])
+    expect(line?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['service']] }])
+  }
+})
+
 describe('a received event', () => {
   const event = { eventId: 'evt-1', correlation: { id: 'corr-1', trace: {} } }
   const ignored = (eventType: string, isKnownType: boolean) => {

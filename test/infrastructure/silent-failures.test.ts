@@ -3,9 +3,10 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
+import { withDomain } from './stage-settings.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { watch, settings } = await synthesise('prod')
+const { template, watch, settings } = await synthesise('prod')
 const dev = await synthesise('dev')
 const alarmOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`).Properties
 const pageOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Page`).Properties
@@ -22,6 +23,49 @@ test.each(scheduled)('$name that is not invoked, or always fails, raises a page'
   })
   expect(alarm.Metrics[0].Expression).toMatch(/^FILL\(\w+Runs, 0\) - FILL\(\w+Errors, 0\)$/)
   expect(pageOf(`${pascalCase(name)}NotRunning`).AlarmActions).toHaveLength(1)
+})
+
+describe('a public address that does not answer', () => {
+  test('raises a page, also if nothing measures it', () => {
+    expect(alarmOf('PublicAddressSilent')).toMatchObject({
+      Namespace: 'commerce-prod',
+      MetricName: 'successful_probes',
+      Dimensions: [{ Name: 'service', Value: 'commerce-api' }],
+      Statistic: 'Sum',
+      Period: 300,
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 3,
+      TreatMissingData: 'breaching',
+    })
+    expect(pageOf('PublicAddressSilent').AlarmActions).toHaveLength(1)
+  })
+
+  test.each(['dev', 'staging', 'prod'])(
+    'is called each minute on %s, even during a freeze',
+    async (stage) => {
+      const { template } = await synthesise(stage, { freeze: 'all' })
+      const schedule = resourceNamed(template, 'AWS::Scheduler::Schedule', 'AddressProbeEachMinute')
+      expect(schedule.Properties).toMatchObject({ ScheduleExpression: 'rate(1 minute)', State: 'ENABLED' })
+    },
+  )
+
+  test('is not called on the local stage', async () => {
+    const { template } = await synthesise('local')
+    const schedules = resourcesOf(template, 'AWS::Scheduler::Schedule').map(([id]) => id)
+    expect(schedules.filter((id) => id.startsWith('AddressProbe'))).toEqual([])
+  })
+
+  test('is the host name of the domain, if there is one', async () => {
+    const { template } = await synthesise('prod', { changes: withDomain })
+    const { Variables: variables } = resourceNamed(template, 'AWS::Lambda::Function', 'AddressProbe')
+      .Properties.Environment
+    expect(variables.PUBLIC_ADDRESS).toBe('https://api.example.com/')
+  })
+
+  test('is called without an API key until the operator stores one', () => {
+    const { Properties } = resourceNamed(template, 'AWS::SecretsManager::Secret', 'ProbeSecret')
+    expect(Properties.SecretString).toBe('none')
+  })
 })
 
 const queued = subscriptions.flatMap(({ name, source }) =>

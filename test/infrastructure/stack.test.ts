@@ -240,6 +240,8 @@ describe('permissions', () => {
     'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
     'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
+    'secret.probe': [['secretsmanager:GetSecretValue', secretOf('ProbeSecret')]],
+    'address.call': [],
     'bus.publish': [['events:PutEvents', { 'Fn::GetAtt': [busId, 'Arn'] }]],
     'queues.send': Object.keys(taskQueues).map((name) => ['sqs:SendMessage', queueOf(pascalCase(name))]),
     'queue.webhooks': receiving('Webhooks'),

@@ -66,7 +66,7 @@ const adapters: Readonly<Record<string, Right[]>> = {
     'rejects.write',
     'rejects.read',
   ],
-  'platform/aws/secrets-manager': ['secret.read', 'secret.payments', 'secret.webhooks'],
+  'platform/aws/secrets-manager': ['secret.read', 'secret.payments', 'secret.webhooks', 'secret.probe'],
   'platform/aws/event-bridge': ['bus.publish'],
   'platform/aws/ses': ['mail.send'],
   'platform/aws/step-functions': ['imports.start', 'imports.describe'],

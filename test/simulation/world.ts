@@ -324,7 +324,7 @@ export class World {
       tokens: { verify: (...credentials) => process.native(verifyOnce(verifier, ...credentials)) },
       openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
-      secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test' })[name],
+      secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
       environment: () => undefined,
     }
@@ -578,6 +578,7 @@ export class World {
       event: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
       unfinished: () => {},
       reconciled: () => {},
+      probed: () => {},
     }
   }
 

@@ -54,6 +54,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
       event: none,
       alert: (code) => alerts.push(code),
       reconciled: none,
+      probed: none,
     },
     tokens: { verify: none },
     openTable,

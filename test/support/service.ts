@@ -94,6 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     event: (line) => events.push(line),
     alert: (code) => alerts.push(code),
     reconciled: () => {},
+    probed: () => {},
   }
   const store = memoryFiles()
   const runtime: Service['runtime'] = {
@@ -102,7 +103,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     log,
     tokens: tokenVerifier(settings),
     openFiles: () => store,
-    secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', ...options.secrets })[name],
+    secret: async (name) =>
+      ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none', ...options.secrets })[name],
     openTable(budget, criticality = 'critical') {
       const access = { clock, budget, criticality }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })

@@ -13,6 +13,7 @@ import {
   failureMetric,
   ignoredMetric,
   type MetricValue,
+  probeMetric,
 } from './metrics.ts'
 
 /** The code of a log record, stable for searches and metrics. */
@@ -45,6 +46,8 @@ export type LogCode =
   | 'REFUNDS_RECONCILED'
   | 'REFUNDS_DIFFER'
   | 'REFUNDS_NOT_RECONCILED'
+  | 'PROBE_SUCCEEDED'
+  | 'PROBE_FAILED'
 
 /** What an operator must look at, each with its alarm. */
 export type AlertCode = 'REFUND_PAID_LATE'
@@ -117,6 +120,8 @@ export interface Log {
   unfinished(work: Work, seconds: number): void
   /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
   reconciled(line: { tenant: string; compared: number; unrelated: number; differences: number }): void
+  /** Logs a call of the public address with its fault, if there is one. Counts a call that succeeded. */
+  probed(fault?: unknown): void
 }
 
 /** Writes one line. */
@@ -143,8 +148,8 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
 
 /**
  * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: errors
- * by code, failed requests by operation, failures by function version, alerts by code, ignored events by type, the age of unfinished work, and
- * differences from the records of a partner.
+ * by code, failed requests by operation, failures by function version, alerts by code, ignored events by type, the age of unfinished work,
+ * differences from the records of a partner, and successful probes.
  * @param describe returns a fault as it is logged
  */
 export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe = describeFault): Log {
@@ -229,6 +234,13 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
       const members = { work: 'refunds' as const, differences }
       const metric = metrics({ metric: differenceMetric, members })
       write('reconciled', differences > 0, { code, tenant, compared, unrelated, ...members, ...metric })
+    },
+    probed(fault) {
+      const failed = fault !== undefined
+      const members = { successful_probes: failed ? 0 : 1 }
+      const metric = metrics({ metric: probeMetric, members })
+      const code = failed ? 'PROBE_FAILED' : 'PROBE_SUCCEEDED'
+      write('probe', failed, { code, fault: describe(fault), ...members, ...metric })
     },
   }
 }

@@ -34,6 +34,9 @@ export const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_typ
 /** The differences between the ledger and the records of a partner. */
 export const differenceMetric = { name: 'differences', dimensions: ['work'], unit: 'Count' } as const
 
+/** The calls of the public address that succeeded. */
+export const probeMetric = { name: 'successful_probes', dimensions: ['service'], unit: 'Count' } as const
+
 /** A metric, with its value and its dimensions as members of the log line. */
 export type MetricValue =
   | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
@@ -46,6 +49,7 @@ export type MetricValue =
   | { metric: typeof ignoredMetric; members: { ignored_type: string; ignored_events: number } }
   | { metric: typeof ageMetric; members: { work: string; oldest_unfinished_seconds: number } }
   | { metric: typeof differenceMetric; members: { work: string; differences: number } }
+  | { metric: typeof probeMetric; members: { successful_probes: number } }
 
 /**
  * Returns the members that make a log line a source of metrics, in CloudWatch's embedded metric format. CloudWatch

@@ -9,8 +9,8 @@ import {
 import type { Settings } from '../../settings/register.ts'
 import type { Budget, Clock } from './clock.ts'
 
-/** The secrets that the service shares with others: the payment provider's key and the keys that sign webhooks. */
-export type SecretName = 'payments' | 'webhooks'
+/** The secrets that operators store: the payment provider's key, the keys that sign webhooks and the probe's API key. */
+export type SecretName = 'payments' | 'webhooks' | 'probe'
 
 /** The dependencies of a read of a secret. */
 export interface SecretRead {

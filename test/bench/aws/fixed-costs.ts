@@ -27,6 +27,8 @@ const alertMetrics = 1
 export const minutesOfMonth = 43_800
 /** The differences between the ledger and the payment provider. */
 const differenceMetrics = 1
+/** The successful probes. */
+const probeMetrics = 1
 
 /** The fixed costs of a stage, counted in its templates as AWS bills them. */
 export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCost[] {
@@ -55,9 +57,14 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
       price: prices.customMetric,
     },
     {
-      what: 'Errors and alerts by code and ignored events by type, if all occur in a month, ages of unfinished work, and differences from the payment provider',
+      what: 'Errors and alerts by code and ignored events by type, if all occur in a month, ages of unfinished work, differences from the payment provider, and successful probes',
       count:
-        Object.keys(errorCatalog).length + ignoredMetrics + alertMetrics + ageMetrics + differenceMetrics,
+        Object.keys(errorCatalog).length +
+        ignoredMetrics +
+        alertMetrics +
+        ageMetrics +
+        differenceMetrics +
+        probeMetrics,
       price: prices.customMetric,
     },
     { what: 'Dashboards', count: of('AWS::CloudWatch::Dashboard').length, price: prices.dashboard },
