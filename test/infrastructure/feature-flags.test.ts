@@ -29,6 +29,7 @@ test('resources with data have the logical ids of the first release', () => {
     'Files8E6940B8',
     'Key961B73FD',
     'PaymentsSecret2EDF7B1F',
+    'ProbeSecret93AB9ACD',
     'TableCD117FA1',
     'Users0A0EEA89',
     'WebhooksSecret784E2348',
