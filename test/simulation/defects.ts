@@ -207,8 +207,8 @@ export const defects: Record<string, Defect> = {
   ),
   'a repeated answer that counts as a new one': shared(
     'refunds/settle-refund.ts',
-    'const at = replayed ? refund.created_at : timestamp(asked)',
-    'const at = timestamp(asked)',
+    'const since = replayed ? Date.parse(refund.created_at) : asked',
+    'const since = asked',
   ),
   'a pending refund that nobody asks about': shared(
     'refunds/check-refunds.ts',
