@@ -251,6 +251,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
   expect(new Set([...named].map(([, setting]) => setting))).toEqual(
     new Set([
       'auth.issuers',
+      'aws.environment',
       'cors.allowedOrigins',
       'discount.cartOwners',
       'imports.maxBytes',
