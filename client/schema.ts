@@ -269,6 +269,8 @@ export interface components {
             };
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
+            /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */
+            www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
             supported?: string[];
             /** @description VALIDATION.body.json: the number of characters before the error. */
@@ -699,7 +701,7 @@ export interface components {
         Location: string;
         /** @description Seconds to wait before a retry. */
         RetryAfter: number;
-        /** @description How to authenticate (RFC 6750). On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate. */
+        /** @description How to authenticate (RFC 6750). details.www_authenticate repeats it. On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate. */
         Challenge: string;
     };
     pathItems: never;

@@ -46,6 +46,11 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
       )
   if (settings['aws.environment'] === null)
     problems.push(`aws.environment: stage ${name} needs the account and the region of its stack.`)
+  const versions = Object.entries(member('limits.webAcl', 'managedRules') ?? {})
+  for (const [group] of versions.filter(([, version]) => version === null))
+    problems.push(
+      `limits.webAcl at managedRules.${group}: stage ${name} needs a version of the rules, such as Version_1.19.`,
+    )
   if (settings['mail.domain'] === null)
     problems.push(
       `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,

@@ -74,7 +74,7 @@ export function openapiDocument(settings: Settings): Json {
         Location: header('The address of the created resource.'),
         RetryAfter: header('Seconds to wait before a retry.', { type: 'integer', minimum: 0 }),
         Challenge: header(
-          'How to authenticate (RFC 6750). On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate.',
+          'How to authenticate (RFC 6750). details.www_authenticate repeats it. On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate.',
         ),
       },
     },

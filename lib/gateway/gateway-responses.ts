@@ -11,7 +11,7 @@ import type { Settings } from '#shared/settings/register.ts'
 export function addGatewayResponses(api: RestApi, settings: Settings): void {
   const invalid = fail('VALIDATION.request.invalid')
   const noRoute = fail('NOT_FOUND.route')
-  const noCredentials = fail('AUTH.invalid_credentials', { headers: challenge })
+  const noCredentials = fail('AUTH.invalid_credentials', { challenge })
   const denied = fail('AUTHZ.request.denied')
   const limited = fail('RATE_LIMIT.exceeded', {
     retryAfterSeconds: settings['limits.gateway'].retryAfterSeconds,
@@ -29,7 +29,7 @@ export function addGatewayResponses(api: RestApi, settings: Settings): void {
     [ResponseType.AUTHORIZER_FAILURE, unavailable],
     [ResponseType.BAD_REQUEST_BODY, invalid],
     [ResponseType.BAD_REQUEST_PARAMETERS, invalid],
-    [ResponseType.EXPIRED_TOKEN, fail('AUTH.token.expired', { headers: challenge })],
+    [ResponseType.EXPIRED_TOKEN, fail('AUTH.token.expired', { challenge })],
     [ResponseType.INTEGRATION_FAILURE, unavailable],
     [ResponseType.INTEGRATION_TIMEOUT, fail('DEPENDENCY.timeout')],
     [ResponseType.INVALID_API_KEY, denied],
@@ -54,7 +54,7 @@ export function addGatewayResponses(api: RestApi, settings: Settings): void {
   }
 }
 
-const challenge = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
+const challenge = 'Bearer realm="commerce-api"'
 
 /**
  * Returns the CORS headers. The gateway cannot compare origins, so only a single allowed origin can be named. These

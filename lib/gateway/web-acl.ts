@@ -54,6 +54,7 @@ function withAction(rule: Rule, action: Settings['limits.webAcl']['action']): Ru
  */
 export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { blocked: Rule }): void {
   const { settings, stage } = props
+  const { managedRules: versions } = settings['limits.webAcl']
   const { tokenDomains, immunitySeconds } = settings['limits.webAcl'].captcha
   const acl = new CfnWebACL(scope, 'WebAcl', {
     scope: 'REGIONAL',
@@ -69,9 +70,15 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { bl
     rules: [
       props.blocked,
       ...[
-        managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList'),
-        managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet'),
-        managed('CommonRules', 'AWSManagedRulesCommonRuleSet', countedOnly),
+        // AWS has no versions of its lists of addresses.
+        managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList', { version: null }),
+        managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet', {
+          version: versions.knownBadInputs,
+        }),
+        managed('CommonRules', 'AWSManagedRulesCommonRuleSet', {
+          version: versions.common,
+          counted: countedOnly,
+        }),
         ...rateRules(routes, settings),
       ].map((rule) => withAction(rule, settings['limits.webAcl'].action)),
     ].map((rule, priority) => ({ ...rule, priority })),
@@ -131,12 +138,24 @@ const countedOnly = [
   'NoUserAgent_HEADER',
 ]
 
-function managed(name: string, ruleSet: string, counted: readonly string[] = []): Rule {
+/** @param version that of the rules; with null, AWS chooses and changes it */
+function managed(
+  name: string,
+  ruleSet: string,
+  { version, counted = [] }: { version: string | null; counted?: readonly string[] },
+): Rule {
   const ruleActionOverrides = counted.map((one) => ({ name: one, actionToUse: { count: {} } }))
   return {
     name,
     overrideAction: { none: {} },
-    statement: { managedRuleGroupStatement: { vendorName: 'AWS', name: ruleSet, ruleActionOverrides } },
+    statement: {
+      managedRuleGroupStatement: {
+        vendorName: 'AWS',
+        name: ruleSet,
+        ...(version !== null && { version }),
+        ruleActionOverrides,
+      },
+    },
     visibilityConfig: visible(name),
   }
 }

@@ -154,7 +154,7 @@ function outageOf(thrown: unknown): unknown {
 
 /** The only response while the password is not known to be right, whatever the state of the account. */
 function wrongCredentials(): Failure {
-  return fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
+  return fail('AUTH.invalid_credentials', { challenge: 'Bearer realm="commerce-api"' })
 }
 
 /** The password was right, but must be changed first. */
@@ -163,8 +163,8 @@ function newPasswordRequired(): Failure {
 }
 
 /** The password was right, but another factor is required. The user proves it at the provider itself. */
-function factorRequired(challenge: string, settings: Settings): Failure {
+function factorRequired(factor: string, settings: Settings): Failure {
   const { value } = settings['auth.mfa']
-  const hint = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
-  return fail('POLICY.mfa.required', { details: { challenge }, headers: { 'WWW-Authenticate': hint } })
+  const challenge = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  return fail('POLICY.mfa.required', { details: { challenge: factor }, challenge })
 }

@@ -179,6 +179,12 @@ describe.each(bearer.map((route) => [route.operation, route] as const))('%s, to 
     expect(answer.headers['WWW-Authenticate']).toMatch(/^Bearer realm=/)
   })
 
+  test('without credentials, repeats the text of WWW-Authenticate in the details', async () => {
+    const { as: _as, ...call } = await validCall(route)
+    const { headers, json } = await service.call(call)
+    expect(json.error.details).toEqual({ www_authenticate: headers['WWW-Authenticate'] })
+  })
+
   test('with an expired token, returns the error of an expired token', async () => {
     const answer = await service.call(await validCall(route, { ...admin, expiresInSeconds: -10 }))
     expectEnvelope(answer, 401, 'AUTH.token.expired')

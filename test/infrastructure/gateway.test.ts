@@ -224,7 +224,7 @@ describe('responses of the gateway itself', () => {
         http,
         retryable,
         correlation_id: '$context.requestId',
-        details: {},
+        details: http === 401 ? { www_authenticate: 'Bearer realm="commerce-api"' } : {},
       },
     })
   })

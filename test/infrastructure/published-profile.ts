@@ -15,6 +15,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
     'otp.deliveredOn': 'delivery',
     'limits.webAcl': {
       ...profile['limits.webAcl'],
+      managedRules: { knownBadInputs: 'Version_1.22', common: 'Version_1.19' },
       captcha: { ...profile['limits.webAcl'].captcha, tokenDomains: ['shop.acme.cloud'] },
     },
     'imports.maxBytes': { ...profile['imports.maxBytes'], inline: 4 * 1024 * 1024 },

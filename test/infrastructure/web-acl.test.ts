@@ -42,6 +42,13 @@ describe('the web ACL', () => {
     ).toBe(true)
   })
 
+  test('has the versions of managed rules that the profile names', () => {
+    const versions = ['IpReputation', 'KnownBadInputs', 'CommonRules'].map(
+      (name) => ruleNamed(name)?.Statement.ManagedRuleGroupStatement.Version,
+    )
+    expect(versions).toEqual([undefined, 'Version_1.22', 'Version_1.19'])
+  })
+
   test('does not check sizes and contents of bodies, which the functions check', () => {
     const { RuleActionOverrides: overrides } =
       ruleNamed('CommonRules')?.Statement.ManagedRuleGroupStatement ?? {}

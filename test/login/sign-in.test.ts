@@ -113,7 +113,10 @@ describe('a rejected login', () => {
     expect(headers['WWW-Authenticate']).toBe(
       'Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="mfa"',
     )
-    expect(json.error.details).toEqual({ challenge: 'SOFTWARE_TOKEN_MFA' })
+    expect(json.error.details).toEqual({
+      challenge: 'SOFTWARE_TOKEN_MFA',
+      www_authenticate: headers['WWW-Authenticate'],
+    })
   })
 
   test('without the password does not distinguish accounts by response, work or event', async () => {

@@ -113,6 +113,20 @@ describe('limits.webAcl', () => {
     ])
   })
 
+  test('sets the versions of the managed rules', () => {
+    const versions = [local, other].map((template) => {
+      const rules: Resource['Properties'][] = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl')
+        .Properties.Rules
+      return rules.flatMap(({ Statement: { ManagedRuleGroupStatement: group } }) =>
+        group ? [group.Version] : [],
+      )
+    })
+    expect(versions).toEqual([
+      [undefined, undefined, undefined],
+      [undefined, 'Version_1.20', 'Version_1.19'],
+    ])
+  })
+
   test('limits the requests to the user pool', () => {
     const rates = [local, other].map((template) => ratesOf(template, 'UsersWebAcl'))
     expect(rates).toEqual([[[1000, 300]], [[200, 60]]])

@@ -166,6 +166,11 @@ const errorSchema: Json = opened({
               ...texts,
               description: 'AUTHZ.scope.token: the scopes that the operation needs.',
             },
+            www_authenticate: {
+              type: 'string',
+              description:
+                'Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header.',
+            },
             supported: {
               ...texts,
               description:

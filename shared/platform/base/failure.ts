@@ -29,6 +29,8 @@ interface FailureOptions {
   http?: number
   details?: Details
   headers?: Record<string, string>
+  /** The value of WWW-Authenticate. The details repeat it, because API Gateway renames this header of functions. */
+  challenge?: string
   /** Sent as Retry-After, in whole seconds. A 503 without it gets a random time of the setting errors.retryAfterSeconds. */
   retryAfterSeconds?: number
   cause?: unknown
@@ -51,10 +53,12 @@ export class Failure extends Error {
     this.code = code
     this.http = options.http ?? errorCatalog[code].http
     this.retryable = errorCatalog[code].retryable
-    this.details = options.details
+    const { challenge, retryAfterSeconds } = options
+    this.details =
+      challenge === undefined ? options.details : { ...options.details, www_authenticate: challenge }
     this.headers = { ...options.headers }
     this.causedByCaller = options.causedByCaller ?? false
-    const { retryAfterSeconds } = options
+    if (challenge !== undefined) this.headers['WWW-Authenticate'] = challenge
     if (retryAfterSeconds !== undefined) this.headers['Retry-After'] = String(retryAfterSeconds)
   }
 }

@@ -120,6 +120,5 @@ export function hasExpired({ valid_until }: Pick<ApiKeyItem, 'valid_until'>, now
 }
 
 function invalidKey(): Failure {
-  const headers = { 'WWW-Authenticate': 'ApiKey realm="commerce-api"' }
-  return fail('AUTH.invalid_credentials', { headers })
+  return fail('AUTH.invalid_credentials', { challenge: 'ApiKey realm="commerce-api"' })
 }

@@ -70,9 +70,9 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   if (needed?.every((scope) => caller.scopes.has(scope))) return
   const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
   const scope = needed ? `, scope="${needed.join(' ')}"` : ''
-  const hint = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
+  const challenge = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
   const details = needed && { required_scopes: needed }
-  throw fail('AUTHZ.scope.token', { headers: { 'WWW-Authenticate': hint }, ...(details && { details }) })
+  throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
 }
 
 function checkFactors(
@@ -83,8 +83,8 @@ function checkFactors(
   if (!operations.includes(operation)) return
   const proof = caller.claims[claim]
   if (proof === value || (Array.isArray(proof) && proof.includes(value))) return
-  const hint = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
-  throw fail('POLICY.mfa.required', { headers: { 'WWW-Authenticate': hint } })
+  const challenge = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  throw fail('POLICY.mfa.required', { challenge })
 }
 
 /** The access of a role to an operation: denied, its own tenant, or all tenants. */

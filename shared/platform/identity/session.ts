@@ -182,6 +182,5 @@ function same(given: string, expected: string): boolean {
 
 /** Names the Bearer scheme, the alternative to a session that every operation accepts. */
 function invalidSession() {
-  const headers = { 'WWW-Authenticate': 'Bearer realm="commerce-api"' }
-  return fail('AUTH.invalid_credentials', { headers })
+  return fail('AUTH.invalid_credentials', { challenge: 'Bearer realm="commerce-api"' })
 }

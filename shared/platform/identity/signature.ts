@@ -85,7 +85,5 @@ function withoutPadding(base64: string): string {
 }
 
 function invalidSignature(): Failure {
-  return fail('AUTH.invalid_credentials', {
-    headers: { 'WWW-Authenticate': 'Signature realm="commerce-api"' },
-  })
+  return fail('AUTH.invalid_credentials', { challenge: 'Signature realm="commerce-api"' })
 }

@@ -132,7 +132,7 @@ export function tokenVerifier(
 
 function bearerToken(authorization: string | undefined): string {
   if (authorization === undefined) {
-    throw fail('AUTH.invalid_credentials', { headers: { 'WWW-Authenticate': 'Bearer realm="commerce-api"' } })
+    throw fail('AUTH.invalid_credentials', { challenge: 'Bearer realm="commerce-api"' })
   }
   const match =
     authorization.length <= maxHeaderLength ? /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) : null
@@ -190,8 +190,9 @@ function invalidToken(): Failure {
 }
 
 function challenge(code: ErrorCode, description: string): Failure {
-  const hint = `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`
-  return fail(code, { headers: { 'WWW-Authenticate': hint } })
+  return fail(code, {
+    challenge: `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`,
+  })
 }
 
 function refusalOf(thrown: unknown, expired: ErrorCode): unknown {

@@ -11,6 +11,8 @@ const webAclRate = v.strictObject({
   requests: integer(10, 2_000_000_000),
   windowSeconds: v.picklist([60, 120, 300, 600]),
 })
+/** A static version of managed rules. With null, AWS chooses the version and changes it. */
+const ruleVersion = v.nullable(text(/^Version_\d{1,3}\.\d{1,3}$/, 'a version such as Version_1.19'))
 const gatewayRate = { requestsPerSecond: count, burst: count }
 const hostName = text(/^(localhost|([a-z0-9-]+\.)+[a-z][a-z0-9-]+)$/, 'a host name')
 /** A day, which starts at midnight UTC. */
@@ -84,9 +86,10 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Whether the rules of the web ACL block or only count, the requests that it allows per source address (anonymous ones and, as addresses, all together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
+    'Whether the rules of the web ACL block or only count, the versions of its managed rules (null is for the local run), the requests that it allows per source address (anonymous ones and, as addresses, all together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
     v.strictObject({
       action: v.picklist(['block', 'count']),
+      managedRules: v.strictObject({ knownBadInputs: ruleVersion, common: ruleVersion }),
       anonymous: webAclRate,
       credentials: webAclRate,
       addresses: webAclRate,
