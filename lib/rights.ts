@@ -59,6 +59,7 @@ export const rights: Record<Right, Access> = {
   'table.write': onTable('PutItem'),
   'table.update': onTable('UpdateItem'),
   'table.delete': onTable('DeleteItem'),
+  'table.check': onTable('ConditionCheckItem'),
   'table.insert': onTable('PartiQLInsert'),
   'secret.read': onSecret('deployment', 'SECRET_ARN'),
   'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),

@@ -2,6 +2,7 @@ import { styleText } from 'node:util'
 import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings'
 import { version } from '../describe/version.ts'
 import { defineDeploymentCommands } from './deployment-commands.ts'
+import { defineHoldCommands } from './hold-commands.ts'
 import { definer, UsageError } from './options.ts'
 import { defineRefundCommands } from './refund-commands.ts'
 import { defineServiceCommands } from './service-commands.ts'
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   defineServiceCommands(define)
   program.commandsGroup('Tenants:')
   defineTenantCommands(define)
+  defineHoldCommands(define)
   defineRefundCommands(define)
   program.commandsGroup('Operate a deployment:')
   defineDeploymentCommands(define)

@@ -1,3 +1,4 @@
+import { requireNoHold } from '#shared/holds/legal-hold.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put } from '#shared/platform/table/table.ts'
@@ -8,7 +9,7 @@ const maxAttempts = 5
 /**
  * Replaces an order with a tombstone and writes an audit record, in one transaction. Erasing again changes nothing.
  * @returns whether there was an order to erase
- * @throws Error if the tenant has no such order
+ * @throws Error if the tenant has no such order, or if the order or the tenant is under legal hold
  */
 export async function eraseOrder(operator: Operator, tenant: string, id: string): Promise<boolean> {
   const { table, clock } = operator
@@ -23,7 +24,11 @@ export async function eraseOrder(operator: Operator, tenant: string, id: string)
       condition: { matches: { version } },
     }
     const entry = { action: 'order.erase', target: `order/${id}` }
-    if (!(await table.transact([tombstone, auditOfOperator(operator, tenant, entry)]))) return true
+    const holds = requireNoHold(tenant, 'order', id)
+    const refusal = await table.transact([...holds, tombstone, auditOfOperator(operator, tenant, entry)])
+    if (!refusal) return true
+    if (refusal.index < holds.length)
+      throw new Error(`the order is under legal hold: \`holds list --tenant ${tenant}\` shows why`)
   }
   throw new Error('the order changed during each attempt: try again')
 }

@@ -1,3 +1,4 @@
+import { removeHoldCount, requireNoHolds } from '#shared/holds/legal-hold.ts'
 import { type Entity, entities, type Item, type Key, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Change, Update } from '#shared/platform/table/table.ts'
 import type { Report } from '../cli/output.ts'
@@ -33,16 +34,24 @@ export const remaining: Readonly<Record<string, string>> = {
  * Deletes the items of a tenant. The audit records the start, and the end with the counts. An interrupted run continues
  * when it is repeated, and then counts what both have deleted.
  * @returns how many items of each entity were deleted
- * @throws Error for a name without data, unless it is forced
+ * @throws Error for a name without data, unless it is forced; while anything of the tenant is under legal hold. A hold
+ *   that is set during a purge stops it before its next batch.
  */
 export async function purgeTenant(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
   const { withAudit, force = false, report = () => {} } = options
   const { table } = operator
-  const purged = (Object.keys(entities) as Entity[]).filter((entity) => entity !== 'audit' || withAudit)
+  const purged = (Object.keys(entities) as Entity[]).filter(
+    (entity) => entity !== 'legal_hold' && (entity !== 'audit' || withAudit),
+  )
+  await transactUnlessHeld(operator, tenant, [])
   const earlier = await table.get(progressKey(tenant))
   if (!(force || earlier || (await hasItems(operator, tenant, purged))))
     throw new Error(`no data of a tenant ${tenant} was found: check the name, or use --force`)
-  if (!earlier) await table.transact([begin(tenant), auditOf(operator, tenant, { state: 'started' })])
+  if (!earlier)
+    await transactUnlessHeld(operator, tenant, [
+      begin(tenant),
+      auditOf(operator, tenant, { state: 'started' }),
+    ])
   for (const [at, entity] of purged.entries()) {
     report(entity, at / purged.length)
     for (const partition of partitionsOf(tenant, entity))
@@ -51,8 +60,19 @@ export async function purgeTenant(operator: Operator, tenant: string, options: O
   const { pk, sk, ...counts }: Item = (await table.get(progressKey(tenant))) ?? { ...progressKey(tenant) }
   const deleted = Object.fromEntries(purged.map((entity) => [entity, Number(counts[entity] ?? 0)]))
   const end: Change = { remove: { pk, sk }, condition: 'none' }
-  await table.transact(withAudit ? [end] : [end, auditOf(operator, tenant, deleted)])
+  const ended = [end, removeHoldCount(tenant), ...(withAudit ? [] : [auditOf(operator, tenant, deleted)])]
+  if (await table.transact(ended)) throw underHold(tenant)
   return deleted
+}
+
+/** @throws Error while anything of the tenant is under legal hold */
+async function transactUnlessHeld({ table }: Operator, tenant: string, changes: Change[]): Promise<void> {
+  const refusal = await table.transact([requireNoHolds(tenant), ...changes])
+  if (refusal?.index === 0) throw underHold(tenant)
+}
+
+function underHold(tenant: string): Error {
+  return new Error(`the tenant has data under legal hold: \`holds list --tenant ${tenant}\` shows all holds`)
 }
 
 /** The item that counts what a purge has deleted, until the purge ends. It is in no partition of the tenant. */
@@ -79,12 +99,13 @@ async function hasItems({ table }: Operator, tenant: string, purged: readonly En
 
 /** Deletes the items of a partition. Each batch is counted in the transaction that deletes it. */
 async function purgePartition(
-  { table }: Operator,
+  operator: Operator,
   tenant: string,
   { entity, partition }: { entity: Entity; partition: string },
 ): Promise<void> {
   for (;;) {
-    const { items } = await table.readRange({ partition, low, high, descending: false, limit: batch })
+    const range = { partition, low, high, descending: false, limit: batch }
+    const { items } = await operator.table.readRange(range)
     if (items.length === 0) return
     const count: Update = {
       update: progressKey(tenant),
@@ -93,6 +114,6 @@ async function purgePartition(
       condition: 'none',
     }
     const removals = items.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' as const }))
-    await table.transact([...removals, count])
+    await transactUnlessHeld(operator, tenant, [...removals, count])
   }
 }

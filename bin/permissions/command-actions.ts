@@ -1,6 +1,7 @@
 /** The record of an operator's action in the audit of a tenant. */
 const audited = ['sts:GetCallerIdentity', 'dynamodb:PutItem']
 const purging = [
+  'dynamodb:ConditionCheckItem',
   'dynamodb:DeleteItem',
   'dynamodb:GetItem',
   'dynamodb:Query',
@@ -38,7 +39,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'webhook secret': ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
   'audit list': ['dynamodb:Query'],
   'ledger list': ['dynamodb:Query'],
-  'orders erase': ['dynamodb:GetItem', ...audited],
+  'orders erase': ['dynamodb:ConditionCheckItem', 'dynamodb:GetItem', ...audited],
   'sessions list': ['dynamodb:Query'],
   'sessions revoke': ['dynamodb:UpdateItem', ...audited],
   'api-keys create': audited,
@@ -54,6 +55,9 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     ...audited,
   ],
   'tenants purge': purging,
+  'holds set': ['dynamodb:ConditionCheckItem', 'dynamodb:UpdateItem', ...audited],
+  'holds list': ['dynamodb:Query'],
+  'holds release': ['dynamodb:DeleteItem', 'dynamodb:UpdateItem', ...audited],
   'refunds list': ['dynamodb:Query'],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
   verify: ['secretsmanager:GetSecretValue', ...purging],

@@ -115,9 +115,9 @@ const procedures: readonly Statement[] = [
   { Sid: 'ReadTheStream', Action: 'dynamodb:DescribeStream', Resource: table },
   { Sid: 'ReportKeysOfARestoredTable', Action: 'dynamodb:UpdateContributorInsights', Resource: table },
   {
-    // DynamoDB checks these for a restore.
+    // DynamoDB checks it for a restore, besides dynamodb:ConditionCheckItem.
     Sid: 'RestoreTheTable',
-    Action: ['dynamodb:ConditionCheckItem', 'dynamodb:DescribeContinuousBackups'],
+    Action: 'dynamodb:DescribeContinuousBackups',
     Resource: table,
   },
   {

@@ -90,6 +90,10 @@ describe('discount codes at DynamoDB', () => {
       expect([request, costOf(request).requests]).toEqual([request, 2])
     }
   })
+  test('the checks of holds add four units to a hard delete: two for the code, two for the tenant', () => {
+    // Two each for the code, its lock and the audit record.
+    expect(costOf('delete a code for good')).toMatchObject({ tableWriteUnits: 6 + 4 })
+  })
   test('a search by text does not read other codes', () => {
     for (const request of ['find a code by its text', 'list codes by their text']) {
       const { status, requests } = costOf(request)

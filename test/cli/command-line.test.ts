@@ -172,6 +172,31 @@ describe('exit code 2 and a message on standard error', () => {
       ['users', 'set', 'a@b.example', '--password', 'p', '--stack', 's'],
       'use --password-stdin',
     ],
+    ['a hold without a reason', ['holds', 'set', '--tenant', 't'], "required option '--reason <text>'"],
+    [
+      'a hold with an empty reason',
+      ['holds', 'set', '--tenant', 't', '--reason', ' '],
+      'It takes one line of 1 to 512 characters',
+    ],
+    [
+      'a hold on what cannot be deleted by itself',
+      [
+        'holds',
+        'set',
+        '--tenant',
+        't',
+        '--reason',
+        'r',
+        '--target',
+        'refund/01900000-0000-8000-8000-000000000000',
+      ],
+      'It takes order/ID, code/ID or tenant',
+    ],
+    [
+      'a hold on an item without an id',
+      ['holds', 'set', '--tenant', 't', '--reason', 'r', '--target', 'order/'],
+      'It takes order/ID, code/ID or tenant',
+    ],
     [
       'an empty standard input instead of a password',
       ['users', 'set', 'a@b.example', '--password-stdin'],
@@ -189,6 +214,7 @@ describe('exit code 2 and a message on standard error', () => {
   test.each([
     ['orders erase', ['orders', 'erase', 'id', '--tenant', 't']],
     ['tenants purge', ['tenants', 'purge', 't']],
+    ['holds release', ['holds', 'release', '--tenant', 't', '--reason', 'r']],
     ['sessions revoke', ['sessions', 'revoke', 'id', '--tenant', 't']],
     ['api-keys revoke', ['api-keys', 'revoke', 'id', '--tenant', 't']],
     ['rollback', ['rollback', '--stack', 's']],

@@ -44,7 +44,8 @@ export function faultyTransit(plans: FaultPlans, clock: MovableClock): Transit {
 
 function transactItem(change: Change) {
   if ('item' in change) return { Put: change }
-  return 'update' in change ? { Update: change } : { Delete: change }
+  if ('update' in change) return { Update: change }
+  return 'remove' in change ? { Delete: change } : { ConditionCheck: change }
 }
 
 async function happen<Result>(

@@ -236,6 +236,7 @@ describe('permissions', () => {
     'table.write': [['dynamodb:PutItem', table]],
     'table.update': [['dynamodb:UpdateItem', table]],
     'table.delete': [['dynamodb:DeleteItem', table]],
+    'table.check': [['dynamodb:ConditionCheckItem', table]],
     'table.insert': [['dynamodb:PartiQLInsert', table]],
     'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],

@@ -17,6 +17,7 @@ const code: Partial<Record<Right, RegExp>> = {
   'table.write': /\btable\d*\.put\(|\bitem\b[^;]*\bcondition:/,
   'table.update': /\bupdate: (?!\{)[\w.]+[,(]/,
   'table.delete': /\bremove: [\w.]+[,( ]/,
+  'table.check': /\bcheck: (?!\{)[\w.]+\(/,
   'table.insert': /\btable\d*\.insertMany\(/,
 }
 

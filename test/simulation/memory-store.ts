@@ -1,5 +1,12 @@
 import { byIdIndex, type Item, type Key } from '#shared/platform/table/keys.ts'
-import type { Change, Condition, Range, RangeRead, Update } from '#shared/platform/table/table.ts'
+import {
+  type Change,
+  type Condition,
+  keyOfChange,
+  type Range,
+  type RangeRead,
+  type Update,
+} from '#shared/platform/table/table.ts'
 
 /** One change of an item, as the stream of the table reports it. */
 export interface StreamRecord {
@@ -162,9 +169,10 @@ export class MemoryStore {
     return this.#partitions.get(pk)?.items.get(sk)
   }
 
-  /** Returns the item after a change; undefined if the change removes it. */
+  /** Returns the item after a change; undefined if it is absent then. */
   #after(change: Change): Item | undefined {
     if ('remove' in change) return undefined
+    if ('check' in change) return this.#find(change.check)
     return 'item' in change ? copy(change.item) : updated(this.#find(change.update), change)
   }
 
@@ -198,11 +206,6 @@ export class MemoryStore {
     const hiddenFrom = Number.POSITIVE_INFINITY
     this.#index.set(String(after.id), [...entries, { key: { pk, sk }, visibleFrom: at, hiddenFrom }])
   }
-}
-
-function keyOfChange(change: Change): Key {
-  const { pk, sk } = 'item' in change ? change.item : 'update' in change ? change.update : change.remove
-  return { pk, sk }
 }
 
 function nameOf({ pk, sk }: Key): string {

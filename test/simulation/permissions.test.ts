@@ -18,6 +18,7 @@ const permits: Record<string, Right> = {
   item: 'table.write',
   update: 'table.update',
   remove: 'table.delete',
+  check: 'table.check',
 }
 
 /** The functions by the names of their processes, if those differ. */

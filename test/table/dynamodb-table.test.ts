@@ -218,6 +218,18 @@ describe('a transaction', () => {
     })
   })
 
+  test('checks an item that it does not change', async () => {
+    expect(await partOf({ check: key, condition: { matches: { state: 'a' } } })).toEqual({
+      ConditionCheck: {
+        ...common,
+        Key: marshall(key),
+        ConditionExpression: '#n0 = :v0',
+        ExpressionAttributeNames: { '#n0': 'state' },
+        ExpressionAttributeValues: marshall({ ':v0': 'a' }),
+      },
+    })
+  })
+
   test('updates an item', async () => {
     const change: Change = {
       update: key,

@@ -1,5 +1,6 @@
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
+import { requireNoHold } from '#shared/holds/legal-hold.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import { defineEndpoint, noContent } from '#shared/platform/request/endpoint.ts'
 import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
@@ -13,7 +14,7 @@ export const endpoint = defineEndpoint(route, {
       const code = await readCode(table, scope, params.id ?? '', settings)
       checkPrecondition(precondition, codeEtag(code, settings))
       return noContent({
-        writes: removedCode(code),
+        writes: [...removedCode(code), ...requireNoHold(code.tenant_id, 'code', code.id)],
         audit: { ...auditOfChange('hard_delete', code, undefined), reason },
         onConflict: decide,
       })

@@ -21,9 +21,15 @@ export function transactItem(name: string, change: Change): TransactWriteItem {
   if ('item' in change) return { Put: conditionalPut(name, change) }
   if ('update' in change) return { Update: updateInput(name, change) }
   const terms = new Terms()
-  const condition = conditionOf(change.condition, terms)
-  const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const, ...condition }
-  return { Delete: { ...common, Key: marshall(change.remove), ...terms.members() } }
+  const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
+  if ('remove' in change) {
+    const condition = conditionOf(change.condition, terms)
+    return { Delete: { ...common, Key: marshall(change.remove), ...condition, ...terms.members() } }
+  }
+  const ConditionExpression = expressionOf(change.condition, terms)
+  return {
+    ConditionCheck: { ...common, Key: marshall(change.check), ConditionExpression, ...terms.members() },
+  }
 }
 
 /** Returns the input of an update. */

@@ -55,7 +55,8 @@ export async function commit<Decision extends Effects<Decision>>(
       return { existing: refusal.existing }
     }
     const write = current.writes?.[refusal.index - (guard ? 1 : 0)]
-    if (!write || !current.onConflict || count === maxDecisions) {
+    // A check is of an item that no decision depends on: another decision would fail as well.
+    if (!write || 'check' in write || !current.onConflict || count === maxDecisions) {
       throw fail(write?.onFailure ?? 'INTERNAL.unexpected')
     }
     // The first failure reveals what a decision did not know. Only later ones are contention, which a pause spreads.

@@ -15,6 +15,7 @@ export type Use =
   | 'table.update'
   | 'table.insert'
   | 'table.delete'
+  | 'table.check'
   | 'secret.read'
   | 'secret.payments'
   | 'secret.webhooks'

@@ -47,6 +47,8 @@ export const entities = {
   session: { shards: 1 },
   /** API keys of the role Service. */
   api_key: { shards: 1 },
+  /** Legal holds by target, and their number. A purge leaves them, as it is refused while there are any. */
+  legal_hold: { shards: 1 },
 } as const satisfies Record<string, { shards: number }>
 
 export type Entity = keyof typeof entities

@@ -67,8 +67,21 @@ export interface Remove {
   condition: Condition | 'none'
 }
 
+/** Requires something of an item that a transaction does not change. */
+export interface Check {
+  check: Key
+  condition: Condition
+}
+
 /** One change of a transaction, rejected if its condition fails. */
-export type Change = Put | Update | Remove
+export type Change = Put | Update | Remove | Check
+
+/** Returns the key of the item that a change writes or checks. */
+export function keyOfChange(change: Change): Key {
+  if ('item' in change) return { pk: change.item.pk, sk: change.item.sk }
+  if ('update' in change) return change.update
+  return 'remove' in change ? change.remove : change.check
+}
 
 /** The reason of a rejected transaction: the first change whose condition failed, and the existing item. */
 export interface Refusal {
@@ -118,8 +131,7 @@ export function readCapacity(partition: string): string {
 
 /** Names the capacity that a change uses. */
 export function writeCapacity(change: Change): string {
-  const { pk } = 'item' in change ? change.item : 'update' in change ? change.update : change.remove
-  return `write ${pk}`
+  return `write ${keyOfChange(change).pk}`
 }
 
 /** A write of an endpoint, as data. The platform commits all writes of a request in one transaction. */
