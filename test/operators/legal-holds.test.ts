@@ -248,7 +248,7 @@ describe('a hold that is set during a purge', () => {
   async function purgeWithHoldBefore(at: number): Promise<{ attempt: Promise<object>; reached: boolean }> {
     newTenant()
     for (let n = 0; n < 30; n += 1)
-      await service.table.put({ item: keyOf(tenant, 'customer', `customer-${n}`), condition: 'none' })
+      await service.table.put({ item: { ...keyOf(tenant, 'customer', `customer-${n}`) }, condition: 'none' })
     await placeOrder()
     let transactions = 0
     const transact: Operator['table']['transact'] = async (changes) => {
