@@ -1,9 +1,9 @@
 import { type Clock, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
-import { pendingEntries, roundRobin, type Table } from '../platform/table/table.ts'
+import { inParallel, pendingEntries, roundRobin, type Table } from '../platform/table/table.ts'
 import { endOperation, partialCompletion } from './end-operation.ts'
-import { type OperationRef, unfinishedOperations } from './operation-store.ts'
+import type { OperationRef } from './operation-store.ts'
 
 /** The time limit of a workflow, in seconds; AWS then ends it. */
 export const workflowSeconds = 2 * 3600
@@ -13,8 +13,8 @@ const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
 const minAgeMilliseconds = 60_000
 /** How often the sweeper runs. */
 const intervalMilliseconds = 60_000
-/** Within the account quota of Step Functions (DescribeExecution: 10 a second in limit regions). */
-const maxChecks = 500
+/** The account quota of DescribeExecution in most regions: 250 at once, and 10 a second afterwards. */
+const maxChecks = 250
 const checkMilliseconds = 18_000
 
 /** The result of one run of the sweeper. */
@@ -40,15 +40,16 @@ export async function endAbandoned(
   limit: number = maxChecks,
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
-  const entries = await pendingEntries(table, unfinishedOperations, clock.now() - minAgeMilliseconds)
+  const entries = await pendingEntries(table, 'unfinished-operation', clock.now() - minAgeMilliseconds)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
   const swept: SweepResult = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
-  for (const ref of fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))) {
-    if (clock.now() > until) break
+  const chosen = fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))
+  await inParallel(chosen, async (ref) => {
+    if (clock.now() > until) return
     const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
     if (result !== 'running') swept[result] += 1
-  }
+  })
   return swept
 }
 

@@ -1,7 +1,7 @@
 import { timestamp } from '../platform/base/clock.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import { locate, type Scope } from '../platform/identity/authorize.ts'
-import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import { type Item, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { type Change, create, type Table, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
@@ -13,9 +13,6 @@ export interface OperationRef {
   tenant: string
   operation_id: string
 }
-
-/** The partition of the entries of unfinished operations, oldest first. One suffices: entries are removed at the end. */
-export const unfinishedOperations = 'unfinished-operation'
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
 export async function readOperation(
@@ -44,7 +41,7 @@ export function createOperation(operation: Operation, queue: Task['queue'], sett
   const task: Task = { queue, body: JSON.stringify(ref), group: tenant }
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
-    create({ ...pendingEntryKey(id), tenant }),
+    create({ ...pendingKeyOf('unfinished-operation', id), tenant }),
     incrementCount(operation, settings),
   ]
 }
@@ -66,9 +63,5 @@ export function transition(
 
 /** Removes the entry of an operation. Another process may have removed it already. */
 export function removePendingEntry(id: string): Change {
-  return { remove: pendingEntryKey(id), condition: 'none' }
-}
-
-function pendingEntryKey(id: string): Key {
-  return { pk: unfinishedOperations, sk: id }
+  return { remove: pendingKeyOf('unfinished-operation', id), condition: 'none' }
 }

@@ -5,7 +5,7 @@ import type { Effects } from '../platform/idempotency/decision.ts'
 import { openWork, type Runtime, type WorkContext } from '../platform/request/context.ts'
 import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
 import { pendingEntries } from '../platform/table/table.ts'
-import { isOpen, nextCheck, type OpenRefund, openRefunds } from './open-refunds.ts'
+import { isOpen, nextCheck, type OpenRefund } from './open-refunds.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, requestOf } from './refund.ts'
 import { findRefund } from './refund-store.ts'
@@ -35,7 +35,7 @@ export async function checkRefunds(
   const { clock, settings } = runtime
   const minAge = settings['refunds.pendingMinutes'] * minuteMilliseconds
   const budget = startBudget(clock, Math.max(0, until - clock.now()) + budgetMilliseconds)
-  const items = await pendingEntries(runtime.openTable(budget), openRefunds, clock.now() - minAge)
+  const items = await pendingEntries(runtime.openTable(budget), 'open-refund', clock.now() - minAge)
   const open = new Set(items as unknown as OpenRefund[])
   const due = [...open].filter(({ next_check_at }) => next_check_at <= clock.now())
   const result = await workInTurns(due, { clock, until }, async (entry) => {

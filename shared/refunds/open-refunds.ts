@@ -1,5 +1,5 @@
 import { timeOf } from '../platform/base/clock.ts'
-import type { Key } from '../platform/table/keys.ts'
+import { type Key, pendingKeyOf } from '../platform/table/keys.ts'
 import { put, type Write } from '../platform/table/table.ts'
 import type { Refund } from './refund.ts'
 
@@ -11,9 +11,6 @@ export interface OpenRefund extends Key {
 }
 
 const dayMilliseconds = 24 * 3600 * 1000
-
-/** The partition of all entries, oldest refund first. One suffices: an entry exists only as long as its refund is open. */
-export const openRefunds = 'open-refund'
 
 /**
  * Returns whether only the provider can complete a refund: one that it accepted and has not settled, or one that an event
@@ -27,7 +24,7 @@ export function isOpen({ status, provider_refund_id, currency }: Refund): boolea
 /** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
 export function openWrites(before: Refund, after: Refund): Write[] {
   if (isOpen(before) === isOpen(after)) return []
-  const key = openKey(after)
+  const key = pendingKeyOf('open-refund', after.id)
   return isOpen(after)
     ? [put({ ...key, tenant: after.tenant_id, next_check_at: 0 })]
     : [{ remove: key, condition: 'none', onFailure: 'INTERNAL.unexpected' }]
@@ -40,9 +37,10 @@ export function openWrites(before: Refund, after: Refund): Write[] {
 export function nextCheck(refund: Refund, now: number): Write {
   const next_check_at = now + Math.min(dayMilliseconds, now - timeOf(refund.id))
   const condition = { matches: { tenant: refund.tenant_id } }
-  return { update: openKey(refund), set: { next_check_at }, condition, onFailure: 'TRANSIENT.error' }
-}
-
-function openKey({ id }: Pick<Refund, 'id'>): Key {
-  return { pk: openRefunds, sk: id }
+  return {
+    update: pendingKeyOf('open-refund', refund.id),
+    set: { next_check_at },
+    condition,
+    onFailure: 'TRANSIENT.error',
+  }
 }

@@ -40,10 +40,11 @@ export function settingsAt(endpoint: string, attemptMilliseconds = 300, changes 
  * Starts the service with refunds, on a table and with a provider that inject faults. Delays take no time. If the table is
  * in memory, the provider is called without a connection.
  */
-export async function startRefundService(): Promise<RefundService> {
+export async function startRefundService(attemptMilliseconds?: number): Promise<RefundService> {
   const provider = await startPaymentProvider()
   if (!runsAll) globalThis.fetch = provider.fetch
-  const service = await startFaultyService({ clock: movableClock(), settings: settingsAt(provider.endpoint) })
+  const settings = settingsAt(provider.endpoint, attemptMilliseconds)
+  const service = await startFaultyService({ clock: movableClock(), settings })
   return {
     ...service,
     provider,

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { Denial, fail } from '#shared/platform/base/failure.ts'
 import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
-import { asRecord, type PendingRecord, pendingSagas } from '#shared/platform/idempotency/record.ts'
+import { asRecord, type PendingRecord } from '#shared/platform/idempotency/record.ts'
 import { replayEarlier, runOnce, runWithoutKey, takeOver } from '#shared/platform/idempotency/run-once.ts'
+import { pendingKeyOf } from '#shared/platform/table/keys.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { connectionError, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -206,10 +207,9 @@ describe('a saga under a key', () => {
   test('that the service finishes has an entry among the pending sagas until its outcome', async () => {
     const execute = () => {
       const { pk, sk, payload_hash, saga } = pending()
-      expect(itemsOf(runtime, pendingSagas)).toEqual([
+      expect(itemsOf(runtime, 'pending-saga')).toEqual([
         {
-          pk: pendingSagas,
-          sk: saga.entry,
+          ...pendingKeyOf('pending-saga', String(saga.entry)),
           operation: 'tests.pay',
           record: { pk, sk },
           payload_hash,
@@ -219,11 +219,11 @@ describe('a saga under a key', () => {
       ])
     }
     await once(paying({ execute }))
-    expect(itemsOf(runtime, pendingSagas)).toEqual([])
+    expect(itemsOf(runtime, 'pending-saga')).toEqual([])
   })
 
   test('that its caller finishes has no such entry', async () => {
-    const execute = () => expect(itemsOf(runtime, pendingSagas)).toEqual([])
+    const execute = () => expect(itemsOf(runtime, 'pending-saga')).toEqual([])
     await once(paying({ finishedBy: 'caller', execute }))
     expect(recordIn(runtime)).toMatchObject({ state: 'complete' })
   })
@@ -235,7 +235,7 @@ describe('a saga under a key', () => {
         caller: undefined,
       }),
     )
-    expect(itemsOf(runtime, pendingSagas)[0]).not.toHaveProperty('tenant')
+    expect(itemsOf(runtime, 'pending-saga')[0]).not.toHaveProperty('tenant')
   })
 
   test('whose start conflicts fails with the error of the write, and is not executed', async () => {
@@ -282,7 +282,7 @@ describe('a saga whose execution fails for a time', () => {
   test('keeps its entry among the pending sagas when it is resumed', async () => {
     await leavePending()
     await leavePending()
-    expect(itemsOf(runtime, pendingSagas)).toMatchObject([{ sk: pending().saga.entry }])
+    expect(itemsOf(runtime, 'pending-saga')).toMatchObject([{ sk: pending().saga.entry }])
   })
 
   test('returns the first failure if its lease cannot be released', async () => {

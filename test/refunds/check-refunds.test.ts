@@ -6,7 +6,6 @@ import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import { runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
-import { openRefunds } from '#shared/refunds/open-refunds.ts'
 import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
@@ -66,7 +65,7 @@ const sweepAfter = (minutes: number) => {
   return sweep()
 }
 const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
-const entries = () => runtime.store.all().filter(({ pk }) => pk === openRefunds)
+const entries = () => itemsOf('open-refund')
 const stored = () => itemsOf('refund')[0] as Item & Refund
 const state = () => ({
   status: stored().status,

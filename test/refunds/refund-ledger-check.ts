@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals'
 import { largestId, smallestId } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
-import { pendingSagas } from '#shared/platform/idempotency/record.ts'
-import { openRefunds } from '#shared/refunds/open-refunds.ts'
+import { pendingPartitionsOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import type { FakePaymentProvider } from '../support/payment-provider/payment-provider.ts'
@@ -77,6 +76,7 @@ function sums(payouts: readonly PaidRefund[]): Record<string, number> {
 /** Returns the number of pending sagas and of refunds about which the provider must be asked, of all tenants. */
 export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
   const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
-  const partitions = [pendingSagas, openRefunds].map((partition) => table.readRange({ partition, ...range }))
-  return (await Promise.all(partitions)).flatMap(({ items }) => items).length
+  const partitions = [...pendingPartitionsOf('pending-saga'), ...pendingPartitionsOf('open-refund')]
+  const reads = partitions.map((partition) => table.readRange({ partition, ...range }))
+  return (await Promise.all(reads)).flatMap(({ items }) => items).length
 }

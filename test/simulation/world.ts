@@ -11,7 +11,7 @@ import type { IdentityProvider } from '#shared/login/identity-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { signIn } from '#shared/login/sign-in.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { type OperationRef, unfinishedOperations } from '#shared/operations/operation-store.ts'
+import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
@@ -27,7 +27,6 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
 import type { FileStore } from '#shared/platform/formats/file-store.ts'
-import { pendingSagas } from '#shared/platform/idempotency/record.ts'
 import type { Caller } from '#shared/platform/identity/caller.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
@@ -39,10 +38,9 @@ import {
 } from '#shared/platform/request/finish-sagas.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
-import { ownerOf } from '#shared/platform/table/keys.ts'
+import { ownerOf, type PendingWork } from '#shared/platform/table/keys.ts'
 import type { Criticality } from '#shared/platform/table/table.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
-import { openRefunds } from '#shared/refunds/open-refunds.ts'
 import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -88,6 +86,11 @@ const recordsAtOnce = 10
 chunkSize.rows = 2
 const states = importStates()
 const deriveKey = keyDerivation()
+const pendingEntities = new Set<string>([
+  'pending-saga',
+  'open-refund',
+  'unfinished-operation',
+] satisfies PendingWork[])
 const verifiers = new Map<Settings, TokenVerifier>()
 const gateways = new Map<Settings, GatewayRoute[]>()
 
@@ -195,8 +198,8 @@ export class World {
     const left = this.store
       .all()
       .filter(({ pk, status }) => {
-        const isEntry = pk === pendingSagas || pk === openRefunds || pk === unfinishedOperations
-        return isEntry || (status === 'pending' && ownerOf(pk).entity === 'refund')
+        const { entity } = ownerOf(pk)
+        return pendingEntities.has(entity) || (status === 'pending' && entity === 'refund')
       })
       .map(({ pk, sk }) => `${pk} ${sk}`)
     if (this.provider.upcoming > 0) left.push('events of the provider')

@@ -1,14 +1,25 @@
 import { describe, expect, test } from '@jest/globals'
-import { lastIdAt } from '#shared/platform/base/clock.ts'
-import { entities, keyOf, ownerOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { adjacentId, lastIdAt } from '#shared/platform/base/clock.ts'
+import {
+  entities,
+  type Item,
+  keyOf,
+  ownerOf,
+  partitionsOf,
+  pendingKeyOf,
+  pendingPartitionsOf,
+} from '#shared/platform/table/keys.ts'
 import {
   create,
+  inParallel,
   inState,
   pendingEntries,
   put,
+  type Range,
   remove,
   replace,
   roundRobin,
+  type Table,
 } from '#shared/platform/table/table.ts'
 import { idAt } from '#test/support/ids.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -82,48 +93,79 @@ describe('a key', () => {
 })
 
 describe('the entries of pending work', () => {
-  const partition = 'pending-saga'
+  const partitions = pendingPartitionsOf('pending-saga')
   const runtime = memoryRuntime()
   const at = runtime.clock.now()
-  const entryAt = (milliseconds: number) => ({
-    pk: partition,
-    sk: idAt(at + milliseconds),
+  const entryOf = (id: string): Item => ({ ...pendingKeyOf('pending-saga', id) })
+  const entryAt = (milliseconds: number) => entryOf(idAt(at + milliseconds))
+  const entriesOf = (table: Table) => pendingEntries(table, 'pending-saga', at + 2000)
+
+  test('have a fixed number of partitions, which is a part of their keys', () => {
+    expect(partitions).toEqual(Array.from({ length: 32 }, (_, shard) => `pending-saga#${shard}`))
+    expect(pendingKeyOf('open-refund', 'r1')).toEqual({ pk: 'open-refund#6', sk: 'r1' })
   })
 
-  test('are those up to a time, oldest first', async () => {
-    const entries = [entryAt(0), entryAt(1), { pk: partition, sk: lastIdAt(at + 2) }, entryAt(3)]
-    for (const item of entries) await runtime.table.put({ item, condition: 'none' })
-    expect(await pendingEntries(runtime.table, partition, at + 2)).toEqual(entries.slice(0, 3))
+  test('use all partitions', () => {
+    const used = new Set(Array.from({ length: 500 }, (_, n) => pendingKeyOf('pending-saga', `e${n}`).pk))
+    expect([...used].toSorted()).toEqual(partitions.toSorted())
   })
 
-  test('are read in pages of 1000 until none is left', async () => {
-    const ranges: { low: string; limit: number; descending: boolean }[] = []
-    const pages = [[entryAt(1)], [], [entryAt(2)]]
+  test('are those up to a time in all partitions, oldest first', async () => {
+    const entries = Array.from({ length: 100 }, (_, n) => entryAt(n))
+    const last = entryOf(lastIdAt(at + 2000))
+    for (const item of [...entries, last, entryAt(2001)]) await runtime.table.put({ item, condition: 'none' })
+    expect(await entriesOf(runtime.table)).toEqual([...entries, last])
+  })
+
+  /** A table whose first partition returns these pages. */
+  function pagesOf(...pages: Item[][]) {
+    const ranges: Range[] = []
     const table = {
       ...runtime.table,
-      async readRange(range: (typeof ranges)[number]) {
+      async readRange(range: Range) {
+        if (range.partition !== partitions[0]) return { items: [], exhausted: true }
         ranges.push(range)
-        const items = pages[ranges.length - 1] ?? []
-        return { items: items.length > 0 ? items : [entryAt(1)], exhausted: ranges.length === 3 }
+        return { items: pages[ranges.length - 1] ?? [], exhausted: ranges.length === pages.length }
       },
     }
-    expect(await pendingEntries(table, partition, at)).toHaveLength(3)
-    expect(ranges.map(({ limit, descending }) => [limit, descending])).toEqual(Array(3).fill([1000, false]))
-    expect(ranges[1]?.low.slice(0, 30)).toBe(pages[0]?.[0]?.sk.slice(0, 30))
-    expect((ranges[1]?.low ?? '') > (pages[0]?.[0]?.sk ?? '')).toBe(true)
+    return { table, ranges }
+  }
+
+  test('are read page by page until none is left', async () => {
+    const first = entryAt(1)
+    const { table, ranges } = pagesOf([first], [entryAt(2)], [entryAt(3)])
+    expect(await entriesOf(table)).toHaveLength(3)
+    expect(ranges.map(({ limit, descending }) => [limit, descending])).toEqual([
+      [1000, false],
+      [999, false],
+      [998, false],
+    ])
+    expect(ranges[1]?.low).toBe(adjacentId(first.sk, 1))
   })
 
-  test('are at most 20,000', async () => {
-    let reads = 0
-    const table = {
-      ...runtime.table,
-      async readRange() {
-        reads += 1
-        return { items: Array.from({ length: 1000 }, () => entryAt(reads)), exhausted: false }
-      },
-    }
-    expect(await pendingEntries(table, partition, at)).toHaveLength(20_000)
-    expect(reads).toBe(20)
+  test('are at most 1,000 of a partition', async () => {
+    const page = (first: number) => Array.from({ length: 500 }, (_, n) => entryAt(first + n))
+    const { table, ranges } = pagesOf(page(0), page(500), page(1000))
+    expect(await entriesOf(table)).toHaveLength(1000)
+    expect(ranges).toHaveLength(2)
+  })
+})
+
+describe('parallel work', () => {
+  test('begins in order, eight at a time, and goes on when one ends', async () => {
+    const ends = Array.from({ length: 12 }, () => Promise.withResolvers<void>())
+    const begun: number[] = []
+    const all = inParallel([...ends.keys()], (one) => {
+      begun.push(one)
+      return ends[one]?.promise ?? Promise.resolve()
+    })
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    ends[3]?.resolve()
+    await new Promise(setImmediate)
+    expect(begun.slice(8)).toEqual([8])
+    for (const { resolve } of ends) resolve()
+    await all
+    expect(begun).toHaveLength(12)
   })
 })
 

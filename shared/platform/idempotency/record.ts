@@ -3,7 +3,7 @@ import { type Clock, newId } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
-import type { Item, Key } from '../table/keys.ts'
+import { type Item, type Key, pendingKeyOf } from '../table/keys.ts'
 import type { Change, Condition, Table } from '../table/table.ts'
 
 /** Hashes a payload. The order of its keys does not matter. */
@@ -167,7 +167,7 @@ export function isNew({ clock }: { clock: Clock }): Condition {
 
 /**
  * The entry of a saga that the service can finish. It exists from the transaction that commits the start to the one
- * that commits the outcome. All entries share a partition, oldest first, so pending sagas are found without a scan.
+ * that commits the outcome, so pending sagas are found without a scan.
  */
 export interface PendingSaga extends Key {
   operation: string
@@ -178,9 +178,6 @@ export interface PendingSaga extends Key {
   /** The caller's tenant. */
   tenant?: string
 }
-
-/** The partition of all entries. One suffices: an entry exists only as long as its saga. */
-export const pendingSagas = 'pending-saga'
 
 /** The request of a saga. */
 interface SagaRequest {
@@ -197,7 +194,7 @@ export function addPendingSaga(
 ): Change[] {
   if (entry === undefined) return []
   const item: PendingSaga & Item = {
-    ...keyOfPending(entry),
+    ...pendingKeyOf('pending-saga', entry),
     operation,
     record: keyed.key,
     payload_hash: keyed.payloadHash,
@@ -209,9 +206,5 @@ export function addPendingSaga(
 
 /** Returns the change that removes an entry. Another process may have removed it already. */
 export function removePendingSaga({ entry }: Pick<RecordedSaga, 'entry'>): Change[] {
-  return entry === undefined ? [] : [{ remove: keyOfPending(entry), condition: 'none' }]
-}
-
-function keyOfPending(entry: string): Key {
-  return { pk: pendingSagas, sk: entry }
+  return entry === undefined ? [] : [{ remove: pendingKeyOf('pending-saga', entry), condition: 'none' }]
 }

@@ -1,7 +1,7 @@
 import { type Clock, startBudget, timeOf } from '../base/clock.ts'
-import { asRecord, type PendingSaga, pendingSagas, removePendingSaga } from '../idempotency/record.ts'
+import { asRecord, type PendingSaga, removePendingSaga } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
-import { pendingEntries, roundRobin, type Table } from '../table/table.ts'
+import { inParallel, pendingEntries, roundRobin, type Table } from '../table/table.ts'
 import { openWork, type Runtime } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { executionOf, recordExpiry } from './execution.ts'
@@ -33,7 +33,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   const { clock } = runtime
   const until = clock.now() + runLimitMilliseconds
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
-  const items = await pendingEntries(table, pendingSagas, clock.now() - minAgeMilliseconds)
+  const items = await pendingEntries(table, 'pending-saga', clock.now() - minAgeMilliseconds)
   const entries = items as unknown as PendingSaga[]
   const result = await workInTurns(entries, { clock, until }, (entry) =>
     finishSaga(entry, endpoints, runtime, table),
@@ -42,7 +42,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
 }
 
 /**
- * Works on pending entries. Tenants take turns in random order.
+ * Works on pending entries, eight at a time. Tenants take turns in random order.
  * @param until no work begins after this time, in milliseconds since 1970
  * @param work returns whether it finished; if it throws, the entry is left
  */
@@ -52,11 +52,11 @@ export async function workInTurns<Entry extends { tenant?: string }>(
   work: (entry: Entry) => Promise<boolean>,
 ): Promise<Finished> {
   const result: Finished = { finished: 0, left: 0 }
-  for (const entry of inTurns(entries, clock)) {
+  await inParallel(inTurns(entries, clock), async (entry) => {
     const inTime = clock.now() < until
     const done = inTime && (await work(entry).catch(keepFault))
     result[done ? 'finished' : 'left'] += 1
-  }
+  })
   return result
 
   function keepFault(fault: unknown): false {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../error-catalog.ts'
 import { adjacentId, type Budget, type Clock, lastIdAt, smallestId } from '../base/clock.ts'
-import type { Entity, Item, Key } from './keys.ts'
+import { type Entity, type Item, type Key, type PendingWork, pendingPartitionsOf } from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
 export interface Range {
@@ -168,25 +168,43 @@ export function inState(
   return { matches, oneOf: { state: states } }
 }
 
-const maxEntries = 20_000
-const pageSize = 1000
+/** The entries that are read of one partition: those of all partitions are far more than one run can finish. */
+const maxEntries = 1000
+/** Enough for throughput while another service is slow, few enough to leave capacity to requests. */
+const atOnce = 8
 
 /**
- * Returns the entries of pending work that are older than a given time, oldest first, at most 20,000. Only beyond that
- * number can the entries of one tenant hide those of another.
- * @param partition the partition of the entries, whose sort keys are ids
+ * Returns the entries of pending work that are older than a given time, oldest first, at most 1,000 of each partition. Only
+ * beyond that number can the entries of one tenant hide those of another.
  * @param olderThan milliseconds since 1970
  */
-export async function pendingEntries(table: Table, partition: string, olderThan: number): Promise<Item[]> {
-  const range = { partition, high: lastIdAt(olderThan), descending: false, limit: pageSize }
+export async function pendingEntries(table: Table, work: PendingWork, olderThan: number): Promise<Item[]> {
+  const entries: Item[] = []
+  await inParallel(pendingPartitionsOf(work), async (partition) => {
+    entries.push(...(await oldestEntries(table, partition, lastIdAt(olderThan))))
+  })
+  return entries.toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
+}
+
+async function oldestEntries(table: Table, partition: string, high: string): Promise<Item[]> {
   const entries: Item[] = []
   for (let low = smallestId; entries.length < maxEntries; ) {
-    const { items, exhausted } = await table.readRange({ ...range, low })
+    const limit = maxEntries - entries.length
+    const { items, exhausted } = await table.readRange({ partition, low, high, descending: false, limit })
     entries.push(...items)
     if (exhausted) break
     low = adjacentId(String(items.at(-1)?.sk), 1)
   }
   return entries
+}
+
+/** Works on values in their order, eight at a time. */
+export async function inParallel<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {
+  const waiting = all.values()
+  async function next(): Promise<void> {
+    for (const one of waiting) await work(one)
+  }
+  await Promise.all(Array.from({ length: atOnce }, next))
 }
 
 /** Takes one item of each queue, then a second of each, and so on: no queue waits for the end of another. */
