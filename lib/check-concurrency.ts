@@ -1,3 +1,5 @@
+import { importSteps } from '#shared/imports/import-steps.ts'
+import { fileLimits } from '#shared/imports/split-file.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from './stage.ts'
@@ -10,7 +12,7 @@ const tenantDivisor = 4
 
 /**
  * Rejects a profile whose quota cannot hold the reservations of the stage, or that lets one tenant's imports hold more
- * than a quarter of the slots of a step.
+ * than a quarter of the slots of a step, or whose pace of imports is too slow for them.
  * @throws ProfileError that names every such setting at once
  */
 export function checkConcurrency({ name, concurrency }: Stage, settings: Settings, source: string): void {
@@ -37,8 +39,18 @@ export function checkConcurrency({ name, concurrency }: Stage, settings: Setting
         ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
         : []
     }),
+    ...paceProblems(concurrency['imports.rows'] ?? 0, settings),
   ]
   if (problems.length === 0) return
   const lines = problems.map((problem) => `  ${problem}`)
   throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${lines.join('\n')}`)
+}
+
+/** Checks the pace of imports for rows of one write unit, with half of the time of a step in reserve. */
+function paceProblems(slots: number, settings: Settings): string[] {
+  const key = 'imports.writeUnitsPerSecond'
+  const units = settings[key]
+  const least = Math.ceil((slots * fileLimits(settings).chunk.rows) / (importSteps.rows.seconds / 2))
+  const reason = `${units} is too slow for the ${slots} slots of imports.rows`
+  return units < least ? [`${key}: ${reason}: choose at least ${least}`] : []
 }

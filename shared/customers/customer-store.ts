@@ -23,23 +23,24 @@ const batchSize = 25
 const concurrency = 8
 
 /**
- * Writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import wins, in whatever
- * order they are written: each customer stores its import and row (`place`), and only a later one replaces it.
- * Writing the same rows again changes nothing.
+ * Returns a function that writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import
+ * wins, in whatever order they are written: each customer stores its import and row (`place`), and only a later one
+ * replaces it. Writing the same rows again changes nothing.
  */
-export async function writeCustomers(
-  rows: readonly ImportedCustomer[],
+export function customerWriter(
   source: ImportSource,
   table: Table,
-): Promise<void> {
-  const items = lastByKey(rows.map((row) => itemOf(row, source)))
+): (rows: readonly ImportedCustomer[]) => Promise<void> {
   // Customers of a file are mostly new or mostly known; the first batches show which.
   let mostlyKnown = false
-  await inParallel(batchesOf(items), async (batch) => {
-    const known = mostlyKnown ? batch : await table.insertMany(batch)
-    mostlyKnown ||= known.length * 2 > batch.length
-    await inParallel(known, (item) => replaceOlder(item, table))
-  })
+  return async (rows) => {
+    const items = lastByKey(rows.map((row) => itemOf(row, source)))
+    await inParallel(batchesOf(items), async (batch) => {
+      const known = mostlyKnown ? batch : await table.insertMany(batch)
+      mostlyKnown ||= known.length * 2 > batch.length
+      await inParallel(known, (item) => replaceOlder(item, table))
+    })
+  }
 }
 
 /** Returns the id of a customer: a hash of the tenant and the normalized e-mail. */

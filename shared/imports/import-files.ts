@@ -11,8 +11,6 @@ export interface Chunk {
   /** The number of its first row. Rows are counted from 1, without the header. */
   row: number
   rows: number
-  /** The chunk is a single row that is too long to be read. */
-  too_long?: true
 }
 
 /** The file keys of an operation. */

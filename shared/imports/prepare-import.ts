@@ -10,7 +10,7 @@ import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Table } from '../platform/table/table.ts'
 import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
 import { type Chunk, fileKey, manifestKey } from './import-files.ts'
-import { type SplitFile, splitFile } from './split-file.ts'
+import { fileLimits, type SplitFile, splitFile } from './split-file.ts'
 
 /** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
 interface PrepareResult {
@@ -104,8 +104,8 @@ async function reserve(
   return 'end'
 }
 
-async function writeManifest({ id }: Operation, { files }: StepContext): Promise<SplitFile> {
-  const split = splitFile(files.read(fileKey(id)), customerColumns)
+async function writeManifest({ id }: Operation, { files, settings }: StepContext): Promise<SplitFile> {
+  const split = splitFile(files.read(fileKey(id)), customerColumns, fileLimits(settings))
   let result: SplitFile | undefined
   async function* manifest() {
     for (let before = '['; ; before = ',') {

@@ -5,6 +5,8 @@ import type { StepContext } from '../platform/jobs/workflow.ts'
 import { chunkPartition, chunkRejectsKey, rejectsKey } from './import-files.ts'
 
 const columns = ['row', 'code', 'field']
+/** The files of chunks that are read at the same time: a file of all chunks takes seconds. */
+const readsAtOnce = 16
 
 /** Yields reject lines in file order. They hold row number, code and field, and no value of the row. */
 export async function* rejectLines(rejects: readonly Reject[]): AsyncGenerator<Uint8Array> {
@@ -23,8 +25,10 @@ export async function gatherRejects(
   let lines = 0
   async function* whole() {
     yield Buffer.from(csvLines([columns]))
-    for await (const index of chunksWithRejects(id, context)) {
-      const bytes = await bytesOf(files.read(chunkRejectsKey(id, index)))
+    const rejected = inOrder(chunksWithRejects(id, context), (index) =>
+      bytesOf(files.read(chunkRejectsKey(id, index))),
+    )
+    for await (const bytes of rejected) {
       if (lines < rejectsShown) {
         first += bytes.toString('utf8')
         lines = first.split('\r\n').length - 1
@@ -49,6 +53,22 @@ async function* chunksWithRejects(operationId: string, { table }: StepContext): 
     if (exhausted) return
     low = `${items.at(-1)?.sk}#`
   }
+}
+
+/** Yields the results of concurrent work in the order of its subjects. */
+async function* inOrder<Subject, Result>(
+  subjects: AsyncIterable<Subject>,
+  work: (subject: Subject) => Promise<Result>,
+): AsyncGenerator<Result> {
+  const begun: Promise<Result>[] = []
+  for await (const subject of subjects) {
+    const result = work(subject)
+    // A failure is thrown when its turn comes. Until then, it must not count as unhandled.
+    result.catch(() => {})
+    begun.push(result)
+    if (begun.length === readsAtOnce) yield begun.shift() as Promise<Result>
+  }
+  for (const result of begun) yield result
 }
 
 async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -1,16 +1,40 @@
 import { fail } from '../platform/base/failure.ts'
 import { maxRowBytes, type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
+import type { Settings } from '../settings/register.ts'
 import type { Chunk } from './import-files.ts'
 
-/** The size limit of a chunk. A function holds one chunk in memory. */
+/** A chunk ends with the row that reaches one of the two sizes. */
 export interface ChunkSize {
   rows: number
   bytes: number
-  /** Longer rows are not read, and a quote that no other one closes within this length is never closed. */
+}
+
+/** The limits of a file. */
+export interface FileLimits {
+  chunk: ChunkSize
+  maxRows: number
+  /** A quote that no other one closes within this length is never closed. */
   rowBytes: number
 }
 
-export const chunkSize: ChunkSize = { rows: 500, bytes: 1024 * 1024, rowBytes: maxRowBytes }
+/**
+ * An import has at most 2,000 chunks: 1,600 that have all their rows, 399 that have all their bytes, and the last one.
+ * So the list of chunks and the results of a Distributed Map stay below 256 KB, the limit of a state.
+ */
+const fullChunks = { rows: 1600, bytes: 399 }
+
+/** The size of a chunk if the largest file permits it. Smaller chunks cost more calls and writes for each row. */
+export const smallestChunk: ChunkSize = { rows: 50, bytes: 64 * 1024 }
+
+export function fileLimits(settings: Settings, smallest: ChunkSize = smallestChunk): FileLimits {
+  const maxRows = settings['imports.maxRows']
+  const { inline, fileUrl } = settings['imports.maxBytes']
+  const chunk = {
+    rows: Math.max(smallest.rows, Math.ceil(maxRows / fullChunks.rows)),
+    bytes: Math.max(smallest.bytes, Math.ceil(Math.max(inline, fileUrl) / fullChunks.bytes)),
+  }
+  return { chunk, maxRows, rowBytes: maxRowBytes }
+}
 
 /** The required columns, and the further columns that a file may have. */
 interface Columns {
@@ -28,15 +52,15 @@ export interface SplitFile {
 /**
  * Splits a file into chunks while its bytes arrive. Memory holds one header, one chunk's offsets and one open cell,
  * whatever the size.
- * @throws VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.malformed and VALIDATION.csv.row_too_long of
- * the header
+ * @throws VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.too_many_rows, VALIDATION.csv.malformed and
+ * VALIDATION.csv.row_too_long of the header
  */
 export async function* splitFile(
   file: AsyncIterable<Uint8Array>,
   shape: Columns,
-  size: ChunkSize = chunkSize,
+  { chunk: size, maxRows, rowBytes }: FileLimits,
 ): AsyncGenerator<Chunk, SplitFile> {
-  const scanner = rowScanner(size.rowBytes)
+  const scanner = rowScanner(rowBytes)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let columns: string[] | undefined
   /** The bytes up to the end of the header, which is the first row that is not blank. */
@@ -56,16 +80,15 @@ export async function* splitFile(
       return
     }
     rows += 1
-    const tooLong = textTo - from > size.rowBytes
-    if (open && tooLong) yield* close(open)
+    if (rows > maxRows) throw fail('VALIDATION.csv.too_many_rows', { details: { max: maxRows } })
     if (open) {
       open.to = to
       open.rows += 1
     } else {
-      open = { index: chunks, from, to, row: rows, rows: 1, ...(tooLong && { too_long: true }) }
+      open = { index: chunks, from, to, row: rows, rows: 1 }
       chunks += 1
     }
-    if (tooLong || open.rows >= size.rows || open.to - open.from >= size.bytes) yield* close(open)
+    if (open.rows >= size.rows || open.to - open.from >= size.bytes) yield* close(open)
   }
 
   function* close(chunk: Chunk): Generator<Chunk> {
@@ -77,7 +100,7 @@ export async function* splitFile(
     checkUtf8(() => utf8.decode(bytes, { stream: true }))
     if (!columns) beginning = Buffer.concat([beginning, bytes])
     for (const row of scanner.scan(bytes)) yield* add(row)
-    if (beginning.length > size.rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
+    if (beginning.length > rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
   }
   checkUtf8(() => utf8.decode())
   for (const row of scanner.end()) yield* add(row)

@@ -4,10 +4,11 @@ import { customerId } from '#shared/customers/customer-store.ts'
 import { type Chunk, manifestKey } from '#shared/imports/import-files.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
-import { chunkSize } from '#shared/imports/split-file.ts'
+import { fileLimits } from '#shared/imports/split-file.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
+import { localSettings } from '#test/support/settings.ts'
 
 /** The cost of an imported row. */
 export interface RowCost {
@@ -28,12 +29,15 @@ const prices = {
   thousandReads: 0.0004,
 }
 const million = 1_000_000
+const { chunk: chunkSize } = fileLimits(localSettings)
 /** The AWS price of a million items in a Distributed Map, in batches of a thousand. */
 const publishedDollars = 1.75
 
 /** Imports rows with the row function, and the same number with one PutItem each, alternating in one run. */
 export async function measureImports(endpoint: string, chunks: number): Promise<RowCost[]> {
-  const service = await startImports({ client: testClient(endpoint) })
+  // No pace: what counts here is the work of each row.
+  const settings = { ...localSettings, 'imports.writeUnitsPerSecond': million }
+  const service = await startImports({ client: testClient(endpoint), settings })
   const rows = chunks * chunkSize.rows
   // One warm-up, so neither pays for first use.
   await byRowFunction(service, 'warm-up', 1)

@@ -44,7 +44,7 @@ describe('an import whose steps fail at random', () => {
       'failed',
       undefined,
       'INTERNAL.unexpected',
-      { total: 500, succeeded: 495, failed: 5 },
+      { total: 625, succeeded: 618, failed: 7 },
     ])
   })
 })

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
+import { completeImport } from '#shared/imports/end-import.ts'
+import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startImports } from './import-service.ts'
@@ -110,13 +112,51 @@ describe('POST /imports', () => {
     ])
   })
 
-  test.each([2, 500, 501, 1199])('rejects row %d alone if its quote is never closed', async (bad) => {
+  test.each([2, 625, 626, 1199])('rejects row %d alone if its quote is never closed', async (bad) => {
     const rows = Array.from({ length: 1200 }, (_, n) => `user${n + 1}@example.com,"Jones, ${n + 1}"`)
     rows[bad - 1] = `user${bad}@example.com,"Jones`
     const { result } = await imported(`unclosed-${bad}`, `email,name\n${rows.join('\n')}\n`)
     expect(result.counts).toEqual({ total: 1200, succeeded: 1199, failed: 1 })
     expect(result.rejects).toEqual([{ row: bad, code: 'VALIDATION.csv.malformed', field: null }])
     expect(await service.customers(`unclosed-${bad}`)).toHaveLength(1199)
+  })
+
+  test('rejects a row that is too long to be read, and no other', async () => {
+    const rows = ['a@example.com,A', `b@example.com,${'x'.repeat(300_000)}`, 'c@example.com,C']
+    const { result } = await imported('too-long', `email,name\n${rows.join('\n')}\n`)
+    expect(result.rejects).toEqual([{ row: 2, code: 'VALIDATION.csv.row_too_long', field: null }])
+    expect(fieldsOf(await service.customers('too-long'))).toEqual([
+      ['a@example.com', 'A', undefined],
+      ['c@example.com', 'C', undefined],
+    ])
+  })
+
+  test('reads the rejects of several chunks at the same time, and returns them in the order of the file', async () => {
+    const { files } = service.steps
+    const isRejects = (key: string) => /^rejects\/.*\/\d{8}\.csv$/.test(key)
+    let begun = 0
+    let allBegun = () => {}
+    const together = new Promise<void>((resolve) => {
+      allBegun = resolve
+    })
+    async function* readTogether(...read: Parameters<typeof files.read>) {
+      if (isRejects(read[0])) {
+        begun += 1
+        if (begun === 3) allBegun()
+        await together
+      }
+      yield* files.read(...read)
+    }
+    const steps = { ...service.steps, files: { ...files, read: readTogether } }
+    const id = await begin('rejecting', `email\n${'bad\n'.repeat(1300)}`)
+    await service.run('rejecting', id, {
+      around: (step, input, work) =>
+        step === 'complete' ? completeImport(input as OperationRef, steps) : work(),
+    })
+    const { bytes } = service.files.get(`rejects/${id}/rejects.csv`) as { bytes: Buffer }
+    const rowsOfFile = bytes.toString().split('\r\n').slice(1, -1)
+    expect(rowsOfFile).toEqual(rowsOfFile.map((_, n) => `${n + 1},VALIDATION.email,email`))
+    expect(rowsOfFile).toHaveLength(1300)
   })
 
   test.each([

@@ -1,22 +1,26 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { chunkRows } from '#shared/imports/chunk-rows.ts'
 import type { Chunk } from '#shared/imports/import-files.ts'
-import { type ChunkSize, chunkSize, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
-import { linesOf as productLines, readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
+import { type FileLimits, fileLimits, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
+import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
 import { runs } from '#test/support/runs.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { anyText } from '../formats/any-text.ts'
 
 const shape = { required: ['email'], ignored: ['name'] }
-const generous: ChunkSize = { rows: 1000, bytes: 1e9, rowBytes: 1e9 }
+const generous = { rows: 1000, bytes: 1e9, rowBytes: 1e9, maxRows: 1e9 }
 
 async function* inPieces(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-async function split(file: string | Buffer, size: Partial<ChunkSize> = {}, pieces = 1e6) {
+async function split(file: string | Buffer, size: Partial<typeof generous> = {}, pieces = 1e6) {
   const bytes = Buffer.from(file as string)
   const chunks: Chunk[] = []
-  const splitting = splitFile(inPieces(bytes, pieces), shape, { ...generous, ...size })
+  const { rows, bytes: chunkBytes, rowBytes, maxRows } = { ...generous, ...size }
+  const limits: FileLimits = { chunk: { rows, bytes: chunkBytes }, rowBytes, maxRows }
+  const splitting = splitFile(inPieces(bytes, pieces), shape, limits)
   for (;;) {
     const { done, value } = await splitting.next()
     if (done) return { bytes, chunks, file: value as SplitFile }
@@ -70,15 +74,37 @@ describe('the chunks of a file', () => {
     )
   })
 
+  test('have the rows of the file, read as their bytes arrive, except for those that are too long', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        body,
+        fc.integer({ min: 1, max: 9 }),
+        fc.oneof(fc.integer({ min: 1, max: 60 }), fc.constant(generous.rowBytes)),
+        async (rows, pieces, rowBytes) => {
+          const bytes = Buffer.from(rows)
+          const expected = linesOf(bytes, rowBytes).map((line) =>
+            Buffer.byteLength(line) > rowBytes ? undefined : line,
+          )
+          const read: (string | undefined)[] = []
+          for await (const { text } of chunkRows(inPieces(bytes, pieces), rowBytes)) read.push(text)
+          expect(read).toEqual(expected)
+        },
+      ),
+      runs(1000),
+    )
+  })
+
   test.each([1, 499, 500, 501, 1000])(
     'have every row of the file if a quote in row %d is never closed',
     async (row) => {
       const lines = Array.from({ length: 1200 }, (_, n) => `user${n}@example.com,"Jones, ${n}"`)
       lines[row - 1] = `user${row}@example.com,"Jones`
-      const { bytes, chunks, file } = await split(`email,name\n${lines.join('\n')}\n`, chunkSize, 1000)
+      const rowBytes = fileLimits(localSettings).rowBytes
+      const text = `email,name\n${lines.join('\n')}\n`
+      const { bytes, chunks, file } = await split(text, { rows: 500, rowBytes }, 1000)
       expect([file.rows, chunks.map(({ rows }) => rows)]).toEqual([1200, [500, 500, 200]])
       const read = chunks.flatMap(({ from, to, row: first }) =>
-        readLines(productLines(bytes.subarray(from, to)), file.columns, first),
+        readLines(linesOf(bytes.subarray(from, to), rowBytes), file.columns, first),
       )
       expect(read.filter(({ problem }) => problem).map((bad) => bad.row)).toEqual([row])
     },
@@ -91,13 +117,43 @@ describe('the chunks of a file', () => {
     expect(file.rows).toBe(2)
   })
 
-  test('contain an overlong row, which is rejected unparsed', async () => {
-    const { chunks } = await split(`email\nshort\n"${'x'.repeat(200)}"\nafter\n`, { rowBytes: 100 })
-    expect(chunks.map(({ row, rows, too_long }) => [row, rows, too_long])).toEqual([
-      [1, 1, undefined],
-      [2, 1, true],
-      [3, 1, undefined],
+  test('end with the row that reaches one of their sizes', async () => {
+    const { chunks } = await split(`email\na\nb\n${'c'.repeat(100)}\nd\ne\nf\ng\n`, { rows: 3, bytes: 50 })
+    expect(chunks.map(({ row, rows }) => [row, rows])).toEqual([
+      [1, 3],
+      [4, 3],
+      [7, 1],
     ])
+  })
+
+  const many = { inline: 1000, fileUrl: 200_000 }
+  const few = { ...localSettings, 'imports.maxBytes': many, 'imports.maxRows': 20_000 }
+  const files: [string, string][] = [
+    ['the shortest rows', 'a\n'.repeat(20_000)],
+    ['long rows', `${'a'.repeat(600)}\n`.repeat(330)],
+    ['short rows, then long ones', 'a\n'.repeat(19_000) + `${'a'.repeat(600)}\n`.repeat(200)],
+    ['blank rows between all others', `a${'\n'.repeat(100)}`.repeat(1900)],
+    ['one row that is as long as all of it', `a\n${'a'.repeat(190_000)}\na\n`],
+  ]
+
+  test.each(files)('are at most 2,000 in a file of %s, and their list is below 256 KB', async (_, rows) => {
+    const { chunk, ...limits } = fileLimits(few, { rows: 1, bytes: 1 })
+    const { chunks, file } = await split(`email\n${rows}`, { ...chunk, ...limits })
+    expect(file.chunks).toBeLessThanOrEqual(2000)
+    // The numbers of the largest file have up to seven digits more.
+    expect(JSON.stringify(chunks).length + file.chunks * 3 * 7).toBeLessThan(256 * 1024)
+  })
+
+  test('would be at most 2,000 in the largest file of the profile', () => {
+    const { chunk, maxRows } = fileLimits(localSettings)
+    const { fileUrl } = localSettings['imports.maxBytes']
+    const full = Math.floor(maxRows / chunk.rows) + Math.floor(fileUrl / chunk.bytes)
+    expect(full).toBeLessThan(2000)
+  })
+
+  test('are not too small where the largest file is small', () => {
+    const { chunk } = fileLimits({ ...few, 'imports.maxRows': 100 })
+    expect(chunk).toEqual({ rows: 50, bytes: 64 * 1024 })
   })
 
   test('are found while the file is read, of which two pieces at most are in advance', async () => {
@@ -112,7 +168,8 @@ describe('the chunks of a file', () => {
       }
     }
     let chunks = 0
-    for await (const { rows, to } of splitFile(file(), shape)) {
+    const limits = { ...fileLimits(localSettings), chunk: { rows: 500, bytes: 1e6 } }
+    for await (const { rows, to } of splitFile(file(), shape, limits)) {
       chunks += 1
       expect(rows).toBe(500)
       expect(produced - to).toBeLessThanOrEqual(2 * piece.length)

@@ -126,8 +126,19 @@ describe('a profile is refused', () => {
     ])
   })
 
+  test('if the chunks of all slots would not end in half of their time', () => {
+    expect(problemsOf('prod', { 'imports.writeUnitsPerSecond': 1137 })).toEqual([])
+    expect(problemsOf('prod', { 'imports.writeUnitsPerSecond': 1136 })).toEqual([
+      '  imports.writeUnitsPerSecond: 1136 is too slow for the 100 slots of imports.rows: choose at least 1137',
+    ])
+  })
+
   test('on no stage that reserves nothing', () => {
-    const greedy = { 'limits.concurrency': 1, 'imports.inProgressPerTenant': 1000 }
+    const greedy = {
+      'limits.concurrency': 1,
+      'imports.inProgressPerTenant': 1000,
+      'imports.writeUnitsPerSecond': 1,
+    }
     expect([problemsOf('local', greedy), problemsOf('dev', greedy)]).toEqual([[], []])
   })
 })

@@ -4,6 +4,7 @@ import { type ImportService, startImports } from '#test/imports/import-service.t
 import { outcome } from '#test/support/outcome.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 import { serving } from '../formats/file-network.ts'
+import { manualClock } from '../listing/manual-clock.ts'
 
 /** Each setting has an effect: two deployments with different values respond differently to the same call. */
 
@@ -49,6 +50,42 @@ describe('settings of imports', () => {
     const large = `email\n${'x'.repeat(300)}\n`
     expect(outcome(await local.upload('acme', large))).toBe('202')
     expect(outcome(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
+  })
+
+  test('imports.maxRows: the number of rows of a file, and the error of a file with more', async () => {
+    const { 'imports.maxRows': max } = otherSettings
+    const settings = { ...localSettings, 'imports.maxRows': max }
+    const few = await startImports({ settings })
+    const endOf = async (service: ImportService, rows: number) => {
+      const lines = Array.from({ length: rows }, (_, n) => `${n}@example.com\n`)
+      const id = (await service.upload('many', `email\n${lines.join('')}`)).json.operation_id as string
+      await service.run('many', id)
+      const { state, error } = (await service.read('many', id)).json
+      return [state, error?.code, error?.details]
+    }
+    expect(await endOf(few, max)).toEqual(['succeeded', undefined, undefined])
+    expect(await endOf(few, max + 1)).toEqual(['failed', 'VALIDATION.csv.too_many_rows', { max }])
+    expect(await few.customers('many')).toHaveLength(max)
+    expect((await endOf(local, max + 1))[0]).toBe('succeeded')
+  })
+
+  test('imports.writeUnitsPerSecond: the units of one second of all imports', async () => {
+    const start = 1_800_000_000_000
+    const secondsOf = async (units: number) => {
+      const settings = { ...localSettings, 'imports.writeUnitsPerSecond': units }
+      const paced = await startImports({ settings })
+      const id = await begin(paced)
+      const other = (await paced.upload('other', 'email\nb@example.com\n')).json.operation_id
+      const clock = manualClock(start)
+      Object.assign(paced.steps, { clock })
+      await paced.run('acme', id)
+      await paced.run('other', other)
+      return Math.floor(clock.now() / 1000) - Math.floor(start / 1000)
+    }
+    expect([
+      await secondsOf(localSettings['imports.writeUnitsPerSecond']),
+      await secondsOf(otherSettings['imports.writeUnitsPerSecond']),
+    ]).toEqual([0, 1])
   })
 
   test('imports.result: the number of returned rejects, and how long all of them are available', async () => {

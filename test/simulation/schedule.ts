@@ -14,10 +14,14 @@ import { Violation } from './violation.ts'
 import { type ActName, acts, tenants } from './workload.ts'
 import { World } from './world.ts'
 
-/** Codes can be archived, and their archiving can be undone. The provider is asked soon about pending refunds. */
+/**
+ * Codes can be archived, and their archiving can be undone. The provider is asked soon about pending refunds. An import of
+ * few rows has several chunks.
+ */
 const settings: Settings = {
   ...localSettings,
   'refunds.pendingMinutes': 1,
+  'imports.maxRows': 3200,
   'codes.transitions': [
     { from: 'active', to: 'archived' },
     { from: 'archived', to: 'active' },

@@ -6,7 +6,7 @@ import { completeImport, failImport } from '#shared/imports/end-import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
-import { chunkSize } from '#shared/imports/split-file.ts'
+import { smallestChunk } from '#shared/imports/split-file.ts'
 import type { IdentityProvider } from '#shared/login/identity-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { signIn } from '#shared/login/sign-in.ts'
@@ -83,7 +83,7 @@ const onceMilliseconds = 30_000
 const recordsAtOnce = 10
 
 // An import of few rows has several chunks.
-chunkSize.rows = 2
+smallestChunk.rows = 2
 const states = importStates()
 const deriveKey = keyDerivation()
 const pendingEntities = new Set<string>([

@@ -12,6 +12,10 @@ export const workflows = {
     'Maximum upload size in bytes, inline and by file_url',
     v.strictObject({ inline: count, fileUrl: count }),
   ),
+  'imports.maxRows': setting(
+    'Maximum number of rows of a file; a larger file fails as a whole',
+    integer(1, 10_000_000),
+  ),
   'imports.fetch': setting(
     'Time limit of a download by file_url, and its minimum average rate after the first seconds (minimum data rates of Kestrel and Apache mod_reqtimeout)',
     v.strictObject({
@@ -27,6 +31,10 @@ export const workflows = {
   'imports.chunksAtOnce': setting(
     'Number of chunks of one import that are processed at the same time (Step Functions: MaxConcurrency of a map)',
     integer(1, 1000),
+  ),
+  'imports.writeUnitsPerSecond': setting(
+    'Write units of the table that the imports of all tenants use in a second, in all (DynamoDB: a new on-demand table has 4,000)',
+    count,
   ),
   'imports.result': setting(
     'Number of rejects in the result of an operation, and the lifetime of the link to all of them in seconds',

@@ -1,0 +1,43 @@
+import { maxRowBytes, type RowRange, rowScanner } from '../platform/formats/csv-reader.ts'
+
+/** A row of a chunk, without its line break. */
+export interface ChunkRow {
+  /** Absent if the row is too long to be read. */
+  text?: string
+  bytes: number
+}
+
+/**
+ * Yields the rows of a chunk while its bytes arrive, without blank ones. Memory holds one row of readable length, however
+ * long the rows are.
+ */
+export async function* chunkRows(
+  file: AsyncIterable<Uint8Array>,
+  maxBytes: number = maxRowBytes,
+): AsyncGenerator<ChunkRow> {
+  const scanner = rowScanner(maxBytes)
+  /** The bytes from `at` on, of rows that have not ended yet. */
+  let held: Buffer = Buffer.alloc(0)
+  let at = 0
+
+  function* add(rows: readonly RowRange[]): Generator<ChunkRow> {
+    for (const { from, textTo } of rows) {
+      const bytes = textTo - from
+      if (bytes > maxBytes) yield { bytes }
+      else if (bytes > 0) yield { bytes, text: held.toString('utf8', from - at, textTo - at) }
+    }
+    const end = rows.at(-1)?.to ?? at
+    held = held.subarray(Math.max(0, end - at))
+    at = Math.max(at, end)
+  }
+
+  for await (const bytes of file) {
+    held = Buffer.concat([held, bytes])
+    yield* add(scanner.scan(bytes))
+    // The scanner looks back within the readable length only, and at one byte after it.
+    if (held.length <= maxBytes + 2) continue
+    at += held.length
+    held = Buffer.alloc(0)
+  }
+  yield* add(scanner.end())
+}
