@@ -2,6 +2,7 @@ import { importSteps } from '#shared/imports/import-steps.ts'
 import { fileLimits } from '#shared/imports/split-file.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { provisionedExecutions, takenExecutions } from './provisioned-concurrency.ts'
 import type { Stage } from './stage.ts'
 
 /** AWS Lambda keeps this part of an account's quota for functions without a reservation. */
@@ -10,15 +11,59 @@ const unreserved = 100
 /** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
 const tenantDivisor = 4
 
+/** One alarm sums the spillover of all functions, and an alarm of CloudWatch sums so many metrics at most. */
+const mostProvisioned = 10
+
 /**
- * Rejects a profile whose quota cannot hold the reservations of the stage, or that lets one tenant's imports hold more
- * than a quarter of the slots of a step, or whose pace of imports is too slow for them.
+ * Rejects a profile whose quota cannot hold the reserved and the provisioned concurrency of the stage, that provisions
+ * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step, or whose pace of
+ * imports is too slow for them.
  * @throws ProfileError that names every such setting at once
  */
-export function checkConcurrency({ name, concurrency }: Stage, settings: Settings, source: string): void {
-  if (!concurrency) return
+export function checkConcurrency(stage: Stage, settings: Settings, source: string): void {
+  if (!stage.onAws) return
+  const problems = [
+    ...quotaProblems(stage, settings),
+    ...provisionedProblems(stage, settings),
+    ...importProblems(stage, settings),
+  ]
+  if (problems.length === 0) return
+  const lines = problems.map((problem) => `  ${problem}`)
+  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${lines.join('\n')}`)
+}
+
+function quotaProblems(stage: Stage, settings: Settings): string[] {
   const quota = settings['limits.concurrency']
-  const reserved = Object.values(concurrency).reduce((sum, slots) => sum + slots, 0)
+  const { reserved, provisioned } = takenExecutions(stage, settings)
+  const least = reserved + provisioned + unreserved
+  if (reserved + provisioned === 0 || least <= quota) return []
+  const taken = [
+    ...(reserved > 0 ? [`reserves ${reserved} concurrent executions`] : []),
+    ...(provisioned > 0 ? [`provisions ${provisioned} for functions without a reservation`] : []),
+  ]
+  return [
+    `limits.concurrency: ${quota} is too small. Stage ${stage.name} ${taken.join(' and ')}, and AWS keeps ${unreserved} for functions without a reservation: ask for a quota of at least ${least}`,
+  ]
+}
+
+function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): string[] {
+  const key = 'limits.provisionedConcurrency'
+  const provisioned = Object.entries(provisionedExecutions(settings))
+  const above = provisioned.flatMap(([name, count]) => {
+    const reserved = concurrency[name] ?? count
+    return count > reserved
+      ? [
+          `${key}: ${name} reserves ${reserved} executions, and AWS refuses ${count}: choose at most ${reserved}`,
+        ]
+      : []
+  })
+  return provisioned.length > mostProvisioned
+    ? [...above, `${key}: ${provisioned.length} functions: choose at most ${mostProvisioned}`]
+    : above
+}
+
+function importProblems({ concurrency }: Stage, settings: Settings): string[] {
+  if (!concurrency) return []
   const imports = settings['imports.inProgressPerTenant']
   const chunks = settings['imports.chunksAtOnce']
   const held = {
@@ -26,24 +71,14 @@ export function checkConcurrency({ name, concurrency }: Stage, settings: Setting
     'imports.complete': { slots: imports, key: 'imports.inProgressPerTenant' },
     'imports.rows': { slots: imports * chunks, key: 'imports.inProgressPerTenant × imports.chunksAtOnce' },
   }
-  const problems = [
-    ...(reserved + unreserved > quota
-      ? [
-          `limits.concurrency: ${quota} is too small. Stage ${name} reserves ${reserved} concurrent executions, and AWS keeps ${unreserved} for functions without a reservation: ask for a quota of at least ${reserved + unreserved}`,
-        ]
-      : []),
-    ...Object.entries(held).flatMap(([step, { slots, key }]) => {
-      const all = concurrency[step] ?? 0
-      const most = Math.floor(all / tenantDivisor)
-      return slots > most
-        ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
-        : []
-    }),
-    ...paceProblems(concurrency['imports.rows'] ?? 0, settings),
-  ]
-  if (problems.length === 0) return
-  const lines = problems.map((problem) => `  ${problem}`)
-  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${lines.join('\n')}`)
+  const unfair = Object.entries(held).flatMap(([step, { slots, key }]) => {
+    const all = concurrency[step] ?? 0
+    const most = Math.floor(all / tenantDivisor)
+    return slots > most
+      ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
+      : []
+  })
+  return [...unfair, ...paceProblems(concurrency['imports.rows'] ?? 0, settings)]
 }
 
 /** Checks the pace of imports for rows of one write unit, with half of the time of a step in reserve. */

@@ -17,6 +17,7 @@ function namedOperations(settings: Settings): [SettingKey, readonly string[]][] 
     ['idempotency.requiredOn', settings['idempotency.requiredOn']],
     ['limits.gateway', Object.keys(settings['limits.gateway'].byOperation)],
     ['limits.other', Object.keys(settings['limits.other'])],
+    ['limits.provisionedConcurrency', Object.keys(settings['limits.provisionedConcurrency'])],
     ['versioning.sunset', Object.keys(settings['versioning.sunset'].deprecated)],
   ]
 }

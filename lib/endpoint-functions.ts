@@ -11,7 +11,9 @@ import {
   usesOf,
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { stoppedFunctions } from './freeze.ts'
 import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
+import { provisionedExecutions } from './provisioned-concurrency.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
@@ -31,8 +33,9 @@ export function endpointFunctions(
   deployment: Deployment,
   routes: readonly RouteEntry[],
 ): Endpoint[] {
-  const { stage, settings, resources } = deployment
+  const { stage, settings, resources, release, freeze } = deployment
   const { table, users } = resources
+  const provisioned = provisionedExecutions(settings)
   const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
   return [...byFunction].flatMap(([name, entries]) => {
     // The issuer of the deployment's own users (see `poolIssuer`).
@@ -52,7 +55,9 @@ export function endpointFunctions(
       },
       onFailure,
     })
-    const invoked = invokedBy(handler, deployment.release)
+    // AWS refuses provisioned concurrency above the reserved one, which is 0 in a freeze.
+    const isStopped = freeze !== undefined && stoppedFunctions(freeze).has(name)
+    const invoked = invokedBy(handler, release, isStopped ? undefined : provisioned[name])
     return entries.map(({ route }) => ({ route, handler, invoked }))
   })
 }

@@ -40,6 +40,9 @@ export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 /** The environment variable of a function that holds the release of its version. */
 export const releaseVariable = 'RELEASE'
 
+/** The alias of each function that everything invokes. */
+export const liveAlias = 'live'
+
 /** Returns `orders.list-all` as `OrdersListAll`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())

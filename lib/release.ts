@@ -1,4 +1,5 @@
 import * as lambda from 'aws-cdk-lib/aws-lambda'
+import { liveAlias } from './function-entries.ts'
 import { type Stage, StageError } from './stage.ts'
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -24,10 +25,19 @@ export function releaseOf(stage: Stage, id: unknown): string | undefined {
  * Returns what invokes a function in a deployment with a release: the alias `live`. Each release publishes a version of
  * every function, because its id is in the environment of the function: without a change Lambda would publish none. So
  * the alias moves with each deployment, wherever a rollback has left it.
+ * @param provisionedConcurrentExecutions the executions that Lambda keeps ready for the version of the alias
  */
-export function invokedBy(handler: lambda.Function, release: string | undefined): lambda.IFunction {
+export function invokedBy(
+  handler: lambda.Function,
+  release: string | undefined,
+  provisionedConcurrentExecutions?: number,
+): lambda.IFunction {
   if (release === undefined) return handler
   // The role of an alias is optional. CDK declares this in two types that are not assignable to each other.
   const version = handler.currentVersion as lambda.IVersion
-  return new lambda.Alias(handler, 'Live', { aliasName: 'live', version }) as lambda.IFunction
+  return new lambda.Alias(handler, 'Live', {
+    aliasName: liveAlias,
+    version,
+    ...(provisionedConcurrentExecutions !== undefined && { provisionedConcurrentExecutions }),
+  }) as lambda.IFunction
 }

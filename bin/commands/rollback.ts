@@ -1,4 +1,5 @@
 import { CreateAliasCommand, DeleteAliasCommand, UpdateAliasCommand } from '@aws-sdk/client-lambda'
+import { removeProvisioned, restoreProvisioned } from './freeze/provisioned-concurrency.ts'
 import {
   type Clients,
   clients,
@@ -119,10 +120,13 @@ export async function rollBack({ to, functions }: Rollback, { lambda }: Clients 
       const Description = `Release ${version.release} was rolled back to ${to}.`
       await lambda.send(new CreateAliasCommand({ FunctionName, ...marked, Description }))
     }
+    // With provisioned concurrency, requests would go on reaching the old version until the new one has allocated it.
+    const wasProvisioned = await removeProvisioned(FunctionName, lambda)
     const RoutingConfig = { AdditionalVersionWeights: {} }
     const moved = { Name: alias, FunctionVersion: target.number, RoutingConfig }
     await lambda.send(new UpdateAliasCommand({ FunctionName, ...moved }))
     if (target.mark !== undefined)
       await lambda.send(new DeleteAliasCommand({ FunctionName, Name: target.mark }))
+    if (wasProvisioned) await restoreProvisioned(FunctionName, lambda)
   }
 }

@@ -11,6 +11,21 @@ const purging = [
 const watchQueue = ['sqs:CreateQueue', 'sqs:DeleteMessage', 'sqs:DeleteQueue', 'sqs:GetQueueAttributes']
 const inspected = ['dynamodb:GetItem', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
 const releases = ['cloudformation:ListStackResources', 'lambda:ListAliases', 'lambda:ListVersionsByFunction']
+/** The removal of provisioned concurrency, and its return. */
+const provisioning = [
+  'lambda:GetFunction',
+  'lambda:GetProvisionedConcurrencyConfig',
+  'lambda:PutProvisionedConcurrencyConfig',
+  'lambda:UntagResource',
+]
+const deprovisioning = [
+  'lambda:DeleteProvisionedConcurrencyConfig',
+  'lambda:GetAlias',
+  'lambda:GetFunction',
+  'lambda:GetProvisionedConcurrencyConfig',
+  'lambda:TagResource',
+  'lambda:UpdateAlias',
+]
 const blockedAddresses = ['cloudformation:ListStackResources', 'wafv2:GetIPSet']
 const pausing = [
   'lambda:GetEventSourceMapping',
@@ -88,20 +103,21 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'lambda:PutFunctionConcurrency',
     'lambda:TagResource',
     'states:ListExecutions',
+    ...deprovisioning,
     ...pausing,
   ],
   unfreeze: [
     'cloudformation:ListStackResources',
     'lambda:DeleteFunctionConcurrency',
     'lambda:PutFunctionConcurrency',
-    'lambda:UntagResource',
+    ...provisioning,
     ...pausing,
   ],
   'addresses list': blockedAddresses,
   'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   preflight: ['cloudformation:GetTemplate', 'dynamodb:DescribeTable', 'sts:GetCallerIdentity', ...releases],
-  rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', 'lambda:UpdateAlias', ...releases],
+  rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', ...deprovisioning, ...provisioning, ...releases],
   'releases list': releases,
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
 }

@@ -10,6 +10,7 @@ import {
   listExecutions,
   rollback,
 } from './alarm-definition.ts'
+import { spilledCalls, usedConcurrency } from './concurrency-measures.ts'
 import { alarmOfStep, alarmsOfConsumer } from './consumer-alarms.ts'
 import * as measures from './measures.ts'
 import { failureShareOfApi } from './request-measures.ts'
@@ -136,7 +137,20 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'Four fifths of the concurrent executions that functions share are in use. When all are, callers get 503.',
     act: 'Find out who causes the load (‘Who causes the load’ in the runbook) and block it, or raise the account’s quota of concurrent executions and limits.concurrency.',
     commands: ['aws lambda get-account-settings'],
-    thresholds: [{ measure: measures.usedConcurrency, above: 80 }],
+    thresholds: [{ measure: usedConcurrency, above: 80 }],
+  },
+  {
+    id: 'ProvisionedConcurrencyExceeded',
+    severity: 'ticket',
+    impact:
+      'Operations with provisioned concurrency get more requests at once than executions are kept ready: some requests meet a cold start.',
+    act: 'Find out which function, and whether the load is legitimate (‘Who causes the load’ in the runbook). If it lasts, raise limits.provisionedConcurrency of its operation and deploy. If the command reports FAILED, the version does not start: fix it, or roll back.',
+    commands: [
+      'aws lambda get-provisioned-concurrency-config --function-name NAME --qualifier live',
+      'aws lambda get-account-settings',
+    ],
+    // A deployment or a rollback allocates the executions anew, which takes minutes.
+    thresholds: [{ measure: spilledCalls, above: 0, periods: 3 }],
   },
   {
     id: 'RequestsBlocked',

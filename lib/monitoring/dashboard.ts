@@ -27,6 +27,9 @@ export function dashboard(scope: Construct, props: Watched): void {
         .filter((one) => one.graph === title)
         .flatMap((one) => one.metric(props)?.with({ label: one.label }) ?? []),
     )
+  /** The same on stages that have something to show. */
+  const ifMeasured = (title: string) =>
+    measures.some((one) => one.graph === title && one.metric(props)) ? [shown(title)] : []
   const unbudgeted = routes.map(({ route }) => route).filter(({ latency }) => !latency)
   const labeled = (of: typeof tail) =>
     unbudgeted.map((route) => of(route, props).with({ label: route.operation }))
@@ -49,7 +52,8 @@ export function dashboard(scope: Construct, props: Watched): void {
     [shown(sharedGraphs.unfinished), shown(sharedGraphs.throttles)],
     [shown(sharedGraphs.concurrency), shown(sharedGraphs.blocked)],
     [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
-    [shown(sharedGraphs.mail), ...(props.backupVault ? [shown(sharedGraphs.backups)] : [])],
+    [shown(sharedGraphs.mail), ...ifMeasured(sharedGraphs.backups)],
+    ifMeasured(sharedGraphs.spillover),
     busiestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),
     [
       new cloudwatch.TextWidget({

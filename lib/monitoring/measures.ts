@@ -22,6 +22,7 @@ export const sharedGraphs = {
   schedules: 'Scheduled functions: completed runs',
   throttles: 'Throttled requests of the table and calls of functions',
   concurrency: 'Unreserved concurrent executions in use (%)',
+  spillover: 'Calls beyond provisioned concurrency',
   blocked: 'Requests that the web ACL blocked',
   backups: 'Completed backups',
   mail: 'Mail: bounce and complaint rates',
@@ -37,7 +38,7 @@ export const sharedGraphs = {
 
 export const hour = Duration.hours(1)
 const day = Duration.days(1)
-const longest: MetricOptions = { statistic: Stats.MAXIMUM, period }
+export const longest: MetricOptions = { statistic: Stats.MAXIMUM, period }
 
 export const errorsOf = (name: string): Measure => ({
   text: `errors of the function ${name} in five minutes`,
@@ -172,25 +173,6 @@ export const throttledCalls: Measure = {
   graph: sharedGraphs.throttles,
   label: 'throttled calls of functions',
   metric: () => metric('AWS/Lambda', 'Throttles', { statistic: Stats.SUM }),
-}
-
-/**
- * The share of the executions without a reservation that are in use. The quota is the setting limits.concurrency.
- * https://docs.aws.amazon.com/lambda/latest/dg/monitoring-concurrency.html
- */
-export const usedConcurrency: Measure = {
-  text: 'the percentage of the unreserved concurrent executions that are in use',
-  graph: sharedGraphs.concurrency,
-  label: 'unreserved executions in use (%)',
-  metric: ({ stage, settings }) => {
-    const reserved = Object.values(stage.concurrency ?? {}).reduce((sum, slots) => sum + slots, 0)
-    const inUse = metric('AWS/Lambda', 'UnreservedConcurrentExecutions', longest)
-    return math({
-      label: 'unreserved executions in use (%)',
-      expression: `100 * unreserved / ${settings['limits.concurrency'] - reserved}`,
-      usingMetrics: { unreserved: inUse },
-    })
-  },
 }
 
 /** https://docs.aws.amazon.com/waf/latest/developerguide/waf-metrics.html */

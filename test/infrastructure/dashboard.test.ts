@@ -4,9 +4,10 @@ import { pascalCase, unknownRoute } from '#lib/function-entries.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { withProvisioned } from './stage-settings.ts'
 import { resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template, watch, settings } = await synthesise('prod')
+const { template, watch, settings } = await synthesise('prod', { changes: withProvisioned })
 const local = await synthesise('local')
 const { DashboardBody: body } = resourceNamed(watch, 'AWS::CloudWatch::Dashboard', 'Dashboard').Properties
 /** Its references as the names of what they refer to, so that the rest reads as JSON. */

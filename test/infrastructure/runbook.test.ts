@@ -7,10 +7,11 @@ import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { busiestQueries } from '#lib/monitoring/busiest.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
-import { moreRoutes, withDomain } from './stage-settings.ts'
+import { moreRoutes, withDomain, withProvisioned } from './stage-settings.ts'
 import { type Resource, resourcesOf, type Synthesis, synthesise } from './synthesis.ts'
 
-const prod = await synthesise('prod')
+/** With every alarm that settings can add. */
+const prod = await synthesise('prod', { changes: withProvisioned })
 const grown = await synthesise('prod', { changes: withDomain, moreRoutes })
 const { template, watch } = prod
 const page = runbook()

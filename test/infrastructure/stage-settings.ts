@@ -33,6 +33,17 @@ export const withDomain = {
 /** The settings of a stage whose only address is its domain. */
 export const behindDomain = { ...withDomain, 'api.gatewayAddress': 'closed' }
 
+/** A write, one with a reservation, a read, and two operations of one function are kept ready. */
+export const withProvisioned = {
+  'limits.provisionedConcurrency': {
+    'orders.create': 5,
+    'refunds.create': 10,
+    'orders.list': 3,
+    'codes.restore': 1,
+    'codes.share': 2,
+  },
+}
+
 /** Additional operations of a new area: as many as the limits of the stacks have to leave room for. */
 export const moreRoutes: readonly string[] = Array.from({ length: 30 }, (_, n) => `extra.read${n + 1}`)
 

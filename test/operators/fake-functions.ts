@@ -16,6 +16,11 @@ interface Deployed {
   published: number
   /** The versions of each alias, by its name. */
   aliases: Map<string, { FunctionVersion: string; Description?: string; RoutingConfig?: object }>
+  tags: Record<string, string>
+  /** The provisioned concurrency of the alias `live`. */
+  provisioned?: number | undefined
+  /** The reserved concurrency. */
+  reserved?: number
 }
 
 /** A fake of CloudFormation, STS and Lambda with the functions of one stack; some are in a nested stack. */
@@ -76,7 +81,9 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
 
   const lambda = (method: string, url: URL, body: string): [status: number, answer: object] => {
     const [, name = '', kind = '', alias = ''] =
-      /\/functions\/([^/]+)(?:\/(versions|aliases)(?:\/([^/]+))?)?\/?$/.exec(url.pathname) ?? []
+      /\/(?:functions|tags)\/([^/]+)(?:\/(versions|aliases|provisioned-concurrency)(?:\/([^/]+))?)?\/?$/.exec(
+        url.pathname,
+      ) ?? []
     const one = functions.get(name)
     if (!one) return [404, { message: `no function ${name}` }]
     if (method === 'GET' && kind === 'versions') {
@@ -90,8 +97,27 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
       const latest = { ...versions.at(-1), Version: '$LATEST' }
       return [200, { Versions: [latest, ...versions] }]
     }
+    if (method === 'GET' && alias !== '') return [200, { Name: alias, ...one.aliases.get(alias) }]
+    if (method === 'GET' && kind === 'provisioned-concurrency')
+      return one.provisioned === undefined
+        ? [404, { code: 'ProvisionedConcurrencyConfigNotFoundException' }]
+        : [200, { RequestedProvisionedConcurrentExecutions: one.provisioned }]
+    if (method === 'GET' && kind === '') {
+      const Concurrency = { ReservedConcurrentExecutions: one.reserved }
+      return [200, { Configuration: { FunctionArn: name }, Tags: one.tags, Concurrency }]
+    }
     if (method === 'GET') return [200, { Aliases: [...one.aliases].map(([Name, its]) => ({ Name, ...its })) }]
     if (changesLeft-- <= 0) return [400, { message: 'interrupted' }]
+    if (url.pathname.includes('/tags/')) {
+      if (method === 'POST') Object.assign(one.tags, JSON.parse(body).Tags)
+      for (const key of url.searchParams.getAll('tagKeys')) delete one.tags[key]
+      return [204, {}]
+    }
+    if (kind === 'provisioned-concurrency') {
+      if (weighted(one)) return [400, { message: 'the alias invokes two versions' }]
+      one.provisioned = method === 'PUT' ? JSON.parse(body).ProvisionedConcurrentExecutions : undefined
+      return method === 'PUT' ? [202, {}] : [204, {}]
+    }
     if (method === 'DELETE' && kind === '') {
       const number = url.searchParams.get('Qualifier') ?? ''
       const used = [...one.aliases.values()].some(({ FunctionVersion }) => FunctionVersion === number)
@@ -101,9 +127,18 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     if (method === 'DELETE') return one.aliases.delete(alias) ? [204, {}] : [404, { message: 'no alias' }]
     const { Name = alias, ...its } = JSON.parse(body)
     if (method === 'POST' && one.aliases.has(Name)) return [409, { message: 'the alias exists' }]
+    const { FunctionVersion: old } = one.aliases.get(Name) ?? {}
     one.aliases.set(Name, { ...one.aliases.get(Name), ...its })
+    // Requests reach the old version until the new one has allocated its provisioned concurrency.
+    if (one.provisioned !== undefined && old !== undefined && old !== one.aliases.get(Name)?.FunctionVersion)
+      Object.assign(one.aliases.get(Name) ?? {}, {
+        RoutingConfig: { AdditionalVersionWeights: { [old]: 1 } },
+      })
     return [200, its]
   }
+
+  const weighted = ({ aliases }: Deployed) =>
+    Object.keys(Object(aliases.get('live')?.RoutingConfig).AdditionalVersionWeights ?? {}).length > 0
 
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
@@ -122,6 +157,7 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     }
     const [status, answer] = lambda(request.method ?? '', url, body)
     response.setHeader('Content-Type', 'application/json')
+    if ('code' in answer) response.setHeader('X-Amzn-ErrorType', String(answer.code))
     response.statusCode = status
     response.end(status === 204 ? undefined : JSON.stringify(answer))
   })
@@ -145,7 +181,12 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
       hour += 1
       for (const name of names) {
         if (without.includes(name)) continue
-        const one = functions.get(name) ?? { versions: new Map(), published: 0, aliases: new Map() }
+        const one = functions.get(name) ?? {
+          versions: new Map(),
+          published: 0,
+          aliases: new Map(),
+          tags: {},
+        }
         one.published += 1
         one.versions.set(`${one.published}`, { release, table, at: hour })
         one.aliases.set('live', { FunctionVersion: `${one.published}` })

@@ -25,6 +25,7 @@ afterEach(() => aws.stop())
 const run = (mode: Freeze): Promise<Frozen> => freeze(aws.stack, { mode, baseUrl: aws.baseUrl })
 const state = (): StackState => ({
   concurrency: { ...aws.concurrency },
+  provisioned: { ...aws.provisioned },
   mappings: { ...aws.mappings },
   schedules: { ...aws.schedules },
 })
@@ -34,6 +35,8 @@ const enabledOf = (ids: Record<string, boolean>) =>
   Object.keys(ids)
     .flatMap((id) => (ids[id] ? [id.replace(/[0-9A-F]{8}$/, '')] : []))
     .sort()
+const withoutHashes = (values: Record<string, number>) =>
+  Object.fromEntries(Object.entries(values).map(([id, value]) => [id.replace(/[0-9A-F]{8}$/, ''), value]))
 const secondsSince = (start: number) => (aws.now() - start) / 1000
 
 describe.each(['writes', 'all'] as const)('a freeze of %s', (mode) => {
@@ -92,6 +95,46 @@ describe('a freeze of writes', () => {
     })
   })
 
+  test('removes the provisioned concurrency of what it stops, and of nothing else', async () => {
+    await run('writes')
+    expect(withoutHashes(defined.provisioned)).toEqual({
+      CodesActOnCodeLive: 3,
+      OrdersCreateLive: 5,
+      OrdersListLive: 3,
+      RefundsCreateLive: 10,
+    })
+    expect(withoutHashes(aws.provisioned)).toEqual({ OrdersListLive: 3 })
+  })
+
+  test('waits until Lambda has removed provisioned concurrency', async () => {
+    aws.releasing = 3
+    await run('writes')
+    expect(aws.releasing).toBe(0)
+    expect(state()).toEqual(kept.writes)
+  })
+
+  test('stops all other functions while Lambda does not remove provisioned concurrency', async () => {
+    aws.releasing = Number.POSITIVE_INFINITY
+    await expect(run('writes')).rejects.toThrow(
+      'functions with provisioned concurrency cannot be stopped yet. The freeze stays',
+    )
+    const differing = Object.keys(kept.writes.concurrency).filter(
+      (id) => aws.concurrency[id] !== kept.writes.concurrency[id],
+    )
+    expect(differing.map((id) => id.replace(/[0-9A-F]{8}$/, '')).sort()).toEqual([
+      'CodesActOnCode',
+      'OrdersCreate',
+      'RefundsCreate',
+    ])
+  })
+
+  test('ends the shift of requests to a new version that provisioned concurrency is bound to', async () => {
+    aws.weighted.add(idOf(aws.provisioned, 'OrdersCreateLive'))
+    await run('writes')
+    expect([...aws.weighted]).toEqual([])
+    expect(state()).toEqual(kept.writes)
+  })
+
   test('names the running imports', async () => {
     aws.running = ['import-1', 'import-2']
     expect((await run('writes')).running_imports).toEqual(['import-1', 'import-2'])
@@ -147,6 +190,14 @@ describe('a freeze of all', () => {
 })
 
 describe('unfreeze', () => {
+  test('leaves the provisioned concurrency that a deployment has set since the freeze', async () => {
+    await run('all')
+    const alias = idOf(defined.provisioned, 'RefundsCreateLive')
+    aws.provisioned[alias] = 7
+    await unfreeze(aws.stack)
+    expect(aws.provisioned[alias]).toBe(7)
+  })
+
   test('leaves disabled what was disabled before', async () => {
     const mapping = idOf(aws.mappings, 'WebhooksHandle')
     const schedule = idOf(aws.schedules, 'OperationsEndAbandoned')

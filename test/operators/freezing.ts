@@ -7,13 +7,15 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SFNClient } from '@aws-sdk/client-sfn'
 import type { FrozenStack } from '#bin/commands/freeze/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'
-import type { SynthesisOptions } from '#test/infrastructure/stage-settings.ts'
-import { type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
+import { type SynthesisOptions, withProvisioned } from '#test/infrastructure/stage-settings.ts'
+import { type Resource, type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
 
 /** What a freeze changes, by the logical ids of a stack. */
 export interface StackState {
   /** Reserved concurrency; absent for a function without. */
   concurrency: Record<string, number>
+  /** Provisioned concurrency of aliases; absent for an alias without. */
+  provisioned: Record<string, number>
   /** Whether the mappings of queues and streams are enabled. */
   mappings: Record<string, boolean>
   /** Whether the schedules are enabled. */
@@ -22,7 +24,7 @@ export interface StackState {
 
 /** Returns the state that the templates of production define. */
 export async function definedState(options: SynthesisOptions = {}): Promise<StackState> {
-  return stateIn(await synthesise('prod', options))
+  return stateIn(await synthesise('prod', { changes: withProvisioned, ...options }))
 }
 
 function stateIn({ template }: Synthesis): StackState {
@@ -35,6 +37,11 @@ function stateIn({ template }: Synthesis): StackState {
     )
   return {
     concurrency: ofType<number>('AWS::Lambda::Function', (one) => one.ReservedConcurrentExecutions),
+    provisioned: ofType<number>(
+      'AWS::Lambda::Alias',
+      ({ ProvisionedConcurrencyConfig: config }: Resource['Properties']) =>
+        config?.ProvisionedConcurrentExecutions,
+    ),
     mappings: ofType('AWS::Lambda::EventSourceMapping', ({ Enabled = true }) => Enabled),
     schedules: ofType('AWS::Scheduler::Schedule', ({ State = 'ENABLED' }) => State === 'ENABLED'),
   }
@@ -53,6 +60,10 @@ export interface FakeStack extends StackState {
   problems: Set<string>
   /** The resources that a deployment has replaced since the start: their physical ids are others. */
   replaced: Set<string>
+  /** The refused changes of a function whose provisioned concurrency was removed, while Lambda removes it. */
+  releasing: number
+  /** The aliases that invoke a second version: Lambda accepts no change of their provisioned concurrency. */
+  weighted: Set<string>
   /** The requests that the gateway still accepts after its functions have stopped. */
   late: number
   /** Fails the change with this number, as an interruption does. */
@@ -67,9 +78,10 @@ const startedAt = Date.parse('2026-01-31T12:00:00Z')
 
 /** Fakes the services of AWS that a freeze uses, with the resources of production. Time is virtual. */
 export async function fakeStack(): Promise<FakeStack> {
-  const prod = await synthesise('prod')
+  const prod = await synthesise('prod', { changes: withProvisioned })
   const state = stateIn(prod)
   const tags: Record<string, Record<string, string>> = {}
+  const removed = new Set<string>()
   let now = startedAt
   const idOf = (start: string) => {
     const found = Object.keys(prod.template.Resources).find((id) => id.replace(/[0-9A-F]{8}$/, '') === start)
@@ -99,6 +111,11 @@ export async function fakeStack(): Promise<FakeStack> {
       ),
     }),
     PutFunctionConcurrency: ({ FunctionName, ReservedConcurrentExecutions }) => {
+      const alias = aliasOf(FunctionName)
+      const isReleasing = removed.has(alias) && fake.releasing > 0
+      if (isReleasing) fake.releasing -= 1
+      if (isReleasing || (state.provisioned[alias] ?? 0) > ReservedConcurrentExecutions)
+        throw named('InvalidParameterValueException')
       change(`concurrency ${FunctionName}`)
       state.concurrency[ownId(FunctionName)] = ReservedConcurrentExecutions
     },
@@ -111,8 +128,37 @@ export async function fakeStack(): Promise<FakeStack> {
         FunctionArn: `arn:${FunctionName}`,
         Timeout: prod.template.Resources[ownId(FunctionName)]?.Properties.Timeout,
       },
+      Concurrency: { ReservedConcurrentExecutions: state.concurrency[ownId(FunctionName)] },
       Tags: tags[`arn:${FunctionName}`],
     }),
+    GetAlias: ({ FunctionName }) => ({
+      RoutingConfig: fake.weighted.has(aliasOf(FunctionName))
+        ? { AdditionalVersionWeights: { 2: 0.1 } }
+        : undefined,
+    }),
+    UpdateAlias: ({ FunctionName, RoutingConfig }) => {
+      change(`alias ${FunctionName}`)
+      if (Object.keys(RoutingConfig.AdditionalVersionWeights).length === 0)
+        fake.weighted.delete(aliasOf(FunctionName))
+    },
+    GetProvisionedConcurrencyConfig: ({ FunctionName }) => {
+      const RequestedProvisionedConcurrentExecutions = state.provisioned[aliasOf(FunctionName)]
+      if (RequestedProvisionedConcurrentExecutions === undefined)
+        throw named('ProvisionedConcurrencyConfigNotFoundException')
+      return { RequestedProvisionedConcurrentExecutions }
+    },
+    PutProvisionedConcurrencyConfig: ({ FunctionName, ProvisionedConcurrentExecutions }) => {
+      const reserved = state.concurrency[ownId(FunctionName)] ?? Number.POSITIVE_INFINITY
+      if (ProvisionedConcurrentExecutions > reserved) throw named('InvalidParameterValueException')
+      change(`provisioned ${FunctionName}`)
+      state.provisioned[aliasOf(FunctionName)] = ProvisionedConcurrentExecutions
+    },
+    DeleteProvisionedConcurrencyConfig: ({ FunctionName }) => {
+      if (fake.weighted.has(aliasOf(FunctionName))) throw named('InvalidParameterValueException')
+      change(`no provisioned ${FunctionName}`)
+      delete state.provisioned[aliasOf(FunctionName)]
+      removed.add(aliasOf(FunctionName))
+    },
     TagResource: ({ Resource, Tags }) => {
       change(`tag ${Resource}`)
       tags[Resource] = { ...tags[Resource], ...Tags }
@@ -178,6 +224,8 @@ export async function fakeStack(): Promise<FakeStack> {
     invocations: {},
     problems: new Set(),
     replaced: new Set(),
+    releasing: 0,
+    weighted: new Set(),
     late: 0,
     failing: Number.POSITIVE_INFINITY,
     definitions: {},
@@ -195,6 +243,16 @@ export async function fakeStack(): Promise<FakeStack> {
     const id = physical.replace(/^\w+-/, '')
     if (physical !== physicalId(id)) throw new Error(`${physical} does not exist`)
     return id
+  }
+
+  /** Returns the logical id of the alias of a function. */
+  function aliasOf(functionName: string): string {
+    const start = ownId(functionName).replace(/[0-9A-F]{8}$/, 'Live')
+    return idOf(start)
+  }
+
+  function named(name: string): Error {
+    return Object.assign(new Error(name), { name })
   }
 
   function change(text: string): void {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { restoreProvisioned } from '#bin/commands/freeze/provisioned-concurrency.ts'
 import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/releases.ts'
 import { planRollback, rollBack } from '#bin/commands/rollback.ts'
 import { type FakeFunctions, fakeFunctions } from './fake-functions.ts'
@@ -95,6 +96,58 @@ describe('a rollback', () => {
       expect(aws.serving()).toEqual(all('v1'))
     },
   )
+})
+
+describe('a rollback of a function with provisioned concurrency', () => {
+  const orders = () => aws.functions.get('orders') ?? { aliases: new Map(), tags: {} }
+  beforeEach(() => {
+    aws.deploy('v1')
+    aws.deploy('v2')
+    Object.assign(orders(), { provisioned: 5 })
+  })
+
+  test('sends all requests to the older version at once', async () => {
+    await run()
+    expect(orders().aliases.get('live')).toEqual({
+      FunctionVersion: '1',
+      RoutingConfig: { AdditionalVersionWeights: {} },
+    })
+  })
+
+  test('restores it for the older version, and leaves no note', async () => {
+    await run()
+    expect(orders()).toMatchObject({ provisioned: 5, tags: {} })
+  })
+
+  test('provisions no other function', async () => {
+    await run()
+    expect(aws.functions.get('relay')).not.toHaveProperty('provisioned')
+  })
+
+  test('ends a shift of requests first, which Lambda would not let it change', async () => {
+    const RoutingConfig = { AdditionalVersionWeights: { 1: 0.1 } }
+    orders().aliases.set('live', { FunctionVersion: '2', RoutingConfig })
+    await run('v1')
+    expect(orders()).toMatchObject({ provisioned: 5, tags: {} })
+  })
+
+  test('that a freeze has stopped leaves it to unfreeze', async () => {
+    Object.assign(orders(), { provisioned: undefined, reserved: 0, tags: { 'commerce:provisioned': '5' } })
+    await run()
+    expect(orders()).toMatchObject({ provisioned: undefined, tags: { 'commerce:provisioned': '5' } })
+  })
+
+  test('that was interrupted at any change and repeated leaves nothing for unfreeze to lose', async () => {
+    for (let changes = 0; changes < 12; changes += 1) {
+      aws.failAfter(changes)
+      await run('v1').catch(() => {})
+      aws.failAfter(Number.POSITIVE_INFINITY)
+      await run('v1').catch(() => {})
+      await restoreProvisioned('orders', aws.clients.lambda)
+      expect(orders()).toMatchObject({ provisioned: 5, tags: {} })
+      await run('v2').catch(() => {})
+    }
+  })
 })
 
 describe('a rollback is refused', () => {

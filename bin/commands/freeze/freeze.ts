@@ -20,6 +20,7 @@ import type { DeployedStack } from '../deployment.ts'
 import { reach } from '../reach.ts'
 import { functionNamesOf, stackResources } from '../stack-resources.ts'
 import { type Consumer, mappingAt, pause, resume, type Trigger } from './consumers.ts'
+import { removeProvisioned, restoreProvisioned } from './provisioned-concurrency.ts'
 
 /** The access of `freeze` and `unfreeze` to a deployment. */
 export interface FrozenStack {
@@ -77,10 +78,21 @@ export async function freeze(
   const parts = await partsOf(stack)
   const stopped = [...stoppedFunctions(mode)]
   report(`stopping ${stopped.length} functions`)
-  for (const name of stopped) {
-    const FunctionName = parts.functionName(name)
-    await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }))
+  // Lambda refuses a reserved concurrency below the provisioned one, also while it still removes that.
+  for (const name of stopped) await removeProvisioned(parts.functionName(name), lambda)
+  let left = stopped
+  const areStopped = async () => {
+    const refused: string[] = []
+    for (const name of left) if (!(await stop(parts.functionName(name)))) refused.push(name)
+    left = refused
+    return left.length === 0
   }
+  await until(
+    areStopped,
+    effectMilliseconds,
+    clock,
+    'functions with provisioned concurrency cannot be stopped yet',
+  )
   for (const consumer of parts.consumers) await pause(consumer, stack)
   for (const { physicalId: mapping, isMapping } of parts.consumers.flatMap(({ triggers }) => triggers)) {
     const isDisabled = async () => !isMapping || (await mappingAt(mapping, stack)).State === 'Disabled'
@@ -103,6 +115,16 @@ export async function freeze(
     for (const { name } of streamConsumers) await untilDrained(name)
   }
   return { frozen: mode, time, running_imports: running }
+
+  async function stop(FunctionName: string): Promise<boolean> {
+    try {
+      await lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions: 0 }))
+      return true
+    } catch (thrown) {
+      if ((thrown as Error).name !== 'InvalidParameterValueException') throw thrown
+      return false
+    }
+  }
 
   async function timeoutOf(name: string): Promise<number> {
     const { Configuration } = await lambda.send(
@@ -135,7 +157,8 @@ export async function freeze(
 }
 
 /**
- * Restores the reserved concurrency that the stage names, and enables what a freeze disabled. It can be repeated.
+ * Restores the reserved concurrency that the stage names and the provisioned one that a freeze removed, and enables what
+ * it disabled. It can be repeated.
  * @returns the number of functions and of consumers that were changed
  */
 export async function unfreeze(stack: FrozenStack): Promise<{ functions: number; consumers: number }> {
@@ -151,6 +174,7 @@ export async function unfreeze(stack: FrozenStack): Promise<{ functions: number;
     await (ReservedConcurrentExecutions === undefined
       ? lambda.send(new DeleteFunctionConcurrencyCommand({ FunctionName }))
       : lambda.send(new PutFunctionConcurrencyCommand({ FunctionName, ReservedConcurrentExecutions })))
+    await restoreProvisioned(FunctionName, lambda)
   }
   return { functions: stopped.length, consumers }
 }

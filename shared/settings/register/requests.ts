@@ -105,6 +105,10 @@ export const requests = {
     'Concurrent executions of functions that the account allows this deployment (AWS Lambda quota: 1,000)',
     count,
   ),
+  'limits.provisionedConcurrency': setting(
+    'Executions of operations that are kept ready, by operation, so that their first requests meet no cold start (AWS Lambda provisioned concurrency)',
+    v.record(v.string(), count),
+  ),
   // A window stores the time of each counted request in one item, whose size limits them.
   'limits.other': setting(
     'Rate limits of further operations, by operation: of all requests or of failed ones, per principal, source or tenant',

@@ -47,6 +47,14 @@ test('functions that run each minute are counted, and those that run each day ar
   expect(countOf('Functions that run each minute', ...schedules)).toBe(2)
 })
 
+test('executions that are kept ready are counted, whether they serve requests or not', () => {
+  const aliases = [{}, { ProvisionedConcurrentExecutions: 5 }, { ProvisionedConcurrentExecutions: 2 }].map(
+    (config) => ({ Type: 'AWS::Lambda::Alias', Properties: { ProvisionedConcurrencyConfig: config } }),
+  )
+  const other = { Type: 'AWS::Lambda::Alias', Properties: {} }
+  expect(countOf('Executions that `limits.provisionedConcurrency` keeps ready', ...aliases, other)).toBe(7)
+})
+
 test('a rule of backups keeps one copy for each of its runs within the retention', () => {
   const BackupPlanRule = [
     { ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },

@@ -3,7 +3,7 @@ import { errorCatalog } from '#shared/error-catalog.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
-import { lambdaCosts } from './request-costs.ts'
+import { assumed, lambdaCosts } from './request-costs.ts'
 
 /** The monthly costs of a stack without requests. */
 interface FixedCost {
@@ -79,6 +79,18 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
       price: {
         ...prices.scheduledCall,
         usd: (minutesOfMonth / 1e6) * (prices.scheduledCall.usd + lambdaCosts()),
+      },
+    },
+    {
+      what: 'Executions that `limits.provisionedConcurrency` keeps ready',
+      count: of('AWS::Lambda::Alias').reduce(
+        (sum, { Properties: { ProvisionedConcurrencyConfig: config } }) =>
+          sum + (config?.ProvisionedConcurrentExecutions ?? 0),
+        0,
+      ),
+      price: {
+        ...prices.provisionedSecond,
+        usd: minutesOfMonth * 60 * assumed.gigabytes * prices.provisionedSecond.usd,
       },
     },
     { what: 'KMS keys', count: of('AWS::KMS::Key').length, price: prices.key },

@@ -39,6 +39,12 @@ export const prices = {
   },
   lambdaCall: { usd: 0.2, per: 'million calls', source: lambda, pageOf: '2025' },
   lambdaSecond: { usd: 0.0000133334, per: 'GB second on arm64', source: lambda, pageOf: '2025' },
+  provisionedSecond: {
+    usd: 0.0000033334,
+    per: 'GB second of provisioned concurrency on arm64',
+    source: lambda,
+    pageOf: '2025',
+  },
   writeUnit: { usd: 0.625, per: 'million write units on demand', source: dynamodb, pageOf: '2024' },
   readUnit: { usd: 0.125, per: 'million read units on demand', source: dynamodb, pageOf: '2024' },
   tableStored: { usd: 0.25, per: 'GB and month, after the first 25 GB', source: dynamodb },
