@@ -63,18 +63,18 @@ function defineRestore(define: Define): void {
       printRecord({ 'storage.restoredTable': restored })
     })
   define(
-    'table copy-audit',
-    'Copy the audit records of all tenants since a time from the table of the stack into a restored table. A restore loses them, among them those of denials during a freeze of writes. It reads the whole table, and can be repeated.',
-    'table copy-audit commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
+    'table carry-over',
+    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds as they stand now. Holds that were set after the point in time are set, and those that were released are released. It reads the whole table, and can be repeated.',
+    'table carry-over commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the restored table')
     .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
     .addOption(stack)
     .action(async (target, { from, stack: name }) => {
-      const { copyAuditOf } = await import('../commands/copy-audit.ts')
+      const { carryOverOf } = await import('../commands/carry-over.ts')
       const stack = await stackOf(name)
-      const copied = await withProgress((report) => copyAuditOf(stack, { target, from, report }))
-      printRecord({ table: target, copied })
+      const carried = await withProgress((report) => carryOverOf(stack, { target, from, report }))
+      printRecord({ table: target, ...carried })
     })
 }
 

@@ -96,7 +96,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:UpdateTable',
     'dynamodb:UpdateTimeToLive',
   ],
-  'table copy-audit': ['dynamodb:BatchWriteItem', 'dynamodb:Scan'],
+  'table carry-over': ['dynamodb:BatchWriteItem', 'dynamodb:Query', 'dynamodb:Scan'],
   freeze: [
     'cloudformation:ListStackResources',
     'cloudwatch:GetMetricStatistics',

@@ -49,6 +49,7 @@ async function playUnderLoad(): Promise<void> {
   ]
   try {
     await untilOrders(20)
+    await hold('set', `order/${firstOrder()}`)
     await play()
     await untilOrders(orders.size + 20)
   } catch (thrown) {
@@ -95,9 +96,13 @@ async function play(): Promise<void> {
       await untilAnswered('read', 200)
       await untilAnswered('denied', 404)
     }
-    if (name.startsWith('table restore')) await changeProfile(JSON.parse(output))
+    if (name.startsWith('table restore')) {
+      await changeProfile(JSON.parse(output))
+      await hold('release', `order/${firstOrder()}`)
+      await hold('set', 'tenant')
+    }
     if (name.startsWith('freeze --all')) await untilAnswered('write', 503)
-    if (name.startsWith('table copy-audit'))
+    if (name.startsWith('table carry-over'))
       tables = { old: await itemsOf(service.table), new: await itemsOf(restoredTable) }
   }
 }
@@ -106,6 +111,12 @@ async function play(): Promise<void> {
 function nameOf(block: CommandBlock): string {
   const command = block.find((one) => one.startsWith('npx ')) ?? ''
   return command.replace(/^npx (commerce )?/, '')
+}
+
+/** Changes the legal holds of the buyers' tenant. */
+async function hold(change: 'set' | 'release', target: string): Promise<void> {
+  const options = ['--tenant', buying.tenant, '--target', target, '--reason', 'case 4711']
+  await service.run('holds', change, ...options, ...(change === 'release' ? ['--yes'] : []))
 }
 
 /** The step of the page that is done by hand. */
@@ -227,6 +238,11 @@ describe('the procedure that restores the table, played from its page under load
 
   test('has both tables equal at the change-over: no item is in one of them only', () => {
     expect(tables.new).toEqual(tables.old)
+  })
+
+  test('applies the legal holds as they stand, also those that changed after the point in time', async () => {
+    const holds = await service.run('holds', 'list', '--tenant', buying.tenant)
+    expect(holds.map(({ target }) => target)).toEqual(['tenant'])
   })
 
   test('keeps the record of each denial', async () => {

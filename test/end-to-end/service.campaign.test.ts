@@ -37,7 +37,7 @@ const runElsewhere = [
   'dead-letters show',
   'dead-letters discard',
   'table restore',
-  'table copy-audit',
+  'table carry-over',
   'freeze',
   'unfreeze',
   'addresses list',

@@ -1,0 +1,108 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { BatchWriteCommand, DynamoDBDocumentClient, paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb'
+import { firstIdAt } from '#shared/platform/base/clock.ts'
+import type { Item, Key } from '#shared/platform/table/keys.ts'
+import type { Report } from '../cli/output.ts'
+import { type DeployedStack, outputOf } from './deployment.ts'
+
+interface CarryOver {
+  client: DynamoDBDocumentClient
+  source: string
+  target: string
+  /** Audit records from this time on are copied. */
+  from: Date
+  report?: Report
+}
+
+/** The numbers of copied audit records, copied holds, and holds of the target that the source has no more. */
+interface CarriedOver {
+  audit: number
+  holds: number
+  released: number
+}
+
+type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key } }
+
+/** DynamoDB accepts so many items in a batch. */
+const batchItems = 25
+/** The parts of the table that are read in parallel. */
+const segments = 16
+const minuteMilliseconds = 60_000
+
+/**
+ * Carries over to a restored table what it must not lose: the audit records of all tenants since a time, and the legal
+ * holds as they stand now. It can be repeated. It reads the whole table.
+ */
+export async function carryOver({
+  client,
+  source,
+  target,
+  from,
+  report = () => {},
+}: CarryOver): Promise<CarriedOver> {
+  // The record that sums equal denials has the time of its minute.
+  const first = from.getTime() - (from.getTime() % minuteMilliseconds)
+  const done: CarriedOver = { audit: 0, holds: 0, released: 0 }
+  /** The sort keys of the holds in the source, by partition. Each partition also has the number of its holds. */
+  const holds = new Map<string, Set<string>>()
+  await Promise.all(Array.from({ length: segments }, (_, Segment) => copySegment(Segment)))
+  for (const [partition, kept] of holds) await releaseOthers(partition, kept)
+  return done
+
+  async function copySegment(Segment: number): Promise<void> {
+    const copied = {
+      TableName: source,
+      FilterExpression: 'begins_with(pk, :hold) OR (begins_with(pk, :audit) AND sk >= :first)',
+      ExpressionAttributeValues: { ':hold': 'legal_hold#', ':audit': 'audit#', ':first': firstIdAt(first) },
+      ConsistentRead: true,
+      Segment,
+      TotalSegments: segments,
+    }
+    for await (const { Items = [] } of paginateScan({ client }, copied)) {
+      const items = Items as Item[]
+      await write(items.map((Item) => ({ PutRequest: { Item } })))
+      for (const { pk, sk, target } of items) {
+        if (pk.startsWith('audit#')) done.audit += 1
+        else holds.set(pk, (holds.get(pk) ?? new Set()).add(sk))
+        if (target !== undefined && pk.startsWith('legal_hold#')) done.holds += 1
+      }
+      report(`${done.audit} audit records and ${done.holds} holds copied`)
+    }
+  }
+
+  /** Deletes the holds of the target that were released since the time of the restore. */
+  async function releaseOthers(partition: string, kept: ReadonlySet<string>): Promise<void> {
+    const ofPartition = {
+      TableName: target,
+      KeyConditionExpression: 'pk = :partition',
+      ExpressionAttributeValues: { ':partition': partition },
+      ConsistentRead: true,
+    }
+    for await (const { Items = [] } of paginateQuery({ client }, ofPartition)) {
+      const released = (Items as Item[]).filter(({ sk }) => !kept.has(sk))
+      await write(released.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })))
+      done.released += released.length
+    }
+  }
+
+  async function write(all: readonly WriteRequest[]): Promise<void> {
+    for (let at = 0; at < all.length; at += batchItems) {
+      let requests = all.slice(at, at + batchItems)
+      while (requests.length > 0) {
+        const command = new BatchWriteCommand({ RequestItems: { [target]: requests } })
+        const { UnprocessedItems } = await client.send(command)
+        requests = (UnprocessedItems?.[target] ?? []) as WriteRequest[]
+      }
+    }
+  }
+}
+
+/** Carries over from a stack's table. */
+export function carryOverOf(
+  stack: DeployedStack,
+  options: Pick<CarryOver, 'target' | 'from' | 'report'>,
+): Promise<CarriedOver> {
+  // Throttled writes are repeated with growing pauses.
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...stack.access, maxAttempts: 10 }))
+  return carryOver({ client, source: outputOf(stack, 'TableName'), ...options })
+}
