@@ -285,6 +285,36 @@ export const defects: Record<string, Defect> = {
     'const same = before.find((one) => isSame(one, after))',
     'const same = before.find((one) => isSame(one, after) && one.amount_minor === 0)',
   ),
+  'a hard delete in spite of a hold': {
+    file: 'functions/codes/hard-delete-code/handler.ts',
+    from: ", ...requireNoHold(code.tenant_id, 'code', code.id)",
+    to: '',
+  },
+  'an erasure in spite of a hold': {
+    file: 'bin/commands/erase-order.ts',
+    from: 'transact([...holds, tombstone,',
+    to: 'transact([tombstone,',
+  },
+  'a hold on the tenant that no deletion of an item checks': shared(
+    'holds/legal-hold.ts',
+    'return [tenantTarget, `',
+    'return [`',
+  ),
+  'a purge that checks holds at its start only': {
+    file: 'bin/commands/purge-tenant.ts',
+    from: 'table.transact([requireNoHolds(tenant), ...changes])',
+    to: 'table.transact(changes.length > 0 ? changes : [requireNoHolds(tenant)])',
+  },
+  'a hold on an item that is gone': {
+    file: 'bin/commands/legal-holds.ts',
+    from: '    ...existing(tenant, target),\n',
+    to: '',
+  },
+  'a hold that is not counted': {
+    file: 'bin/commands/legal-holds.ts',
+    from: '    countHolds(tenant, 1),\n',
+    to: '',
+  },
   'an event id without the cart': shared(
     'discounts/promo-events.ts',
     'JSON.stringify([correlation_id, cart_id, code, version])',

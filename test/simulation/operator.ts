@@ -4,7 +4,7 @@ import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { idAt } from '#test/support/ids.ts'
 import { epoch, type History } from './client.ts'
-import { memoryTable } from './memory-table.ts'
+import { memoryTable, type Transit } from './memory-table.ts'
 import type { Random } from './random.ts'
 import { check } from './violation.ts'
 import type { World } from './world.ts'
@@ -65,14 +65,14 @@ interface Account {
 }
 
 /** Returns the dependencies of an operator's command, which no fault affects. */
-function operatorOf({ store, scheduler }: World, random: Random) {
+export function operatorOf({ store, scheduler }: World, random: Random, transit?: Transit) {
   const clock: Clock = {
     now: () => Math.floor(scheduler.now),
     sleep: (milliseconds) => scheduler.sleep(milliseconds),
     jitter: () => random.next(),
     randomBytes: (length) => random.bytes(length),
   }
-  const table = memoryTable(store, { clock, budget: startBudget(clock, commandMilliseconds) })
+  const table = memoryTable(store, { clock, budget: startBudget(clock, commandMilliseconds) }, transit)
   return { table, clock, name: 'operator' }
 }
 

@@ -4,6 +4,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { checkLines } from './cart-oracles.ts'
 import { Client, epoch, type History, newHistory } from './client.ts'
+import { raceHolds } from './hold-race.ts'
 import { addApiKey, compareWithProvider } from './operator.ts'
 import { checkEnd } from './oracles.ts'
 import { type FaultKind, type Faults, faultKinds } from './process.ts'
@@ -165,6 +166,7 @@ async function story(
     [settings, otherSettings].map((one) => ({ tenant, account: accountOf(tenant, one) })),
   )
   if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
+  await raceHolds(world, history)
 }
 
 /** What clients do to one cart while its codes change and end. */
