@@ -266,7 +266,7 @@ describe('an export of more rows than the profile permits', () => {
     const beyond = await likewise({ settings: inPagesOf(6, { ...limits, maxRows: 19 }) })
     const answer = await download(tenant, '', {}, beyond)
     expect(outcome(answer)).toBe('409 POLICY.export.row_limit')
-    expect(answer.json.error.details).toEqual({ max: 19 })
+    expect(answer.json.error.details).toEqual({ max: 19, alternative: 'GET /codes' })
     expect(beyond.files.size).toBe(0)
     expect((await audited(tenant)).at(-1)).toEqual(['export', 'codes', 'deny', 'POLICY.export.row_limit'])
   })
@@ -277,5 +277,10 @@ describe('an export of more rows than the profile permits', () => {
     await softDelete(tenant, deleted?.id ?? '')
     const one = await likewise({ settings: withLimits({ maxRows: 1 }) })
     expect((await download(tenant, '', {}, one)).status).toBe(200)
+    const oneInFile = await likewise({ settings: withLimits({ maxRows: 1, inlineMaxBytes: 10 }) })
+    expect((await download(tenant, '', {}, oneInFile)).status).toBe(303)
+    const all = '?include_deleted=true'
+    const as = { tenant, role: 'Admin', scope }
+    expect(outcome(await download(tenant, all, { as }, oneInFile))).toBe('409 POLICY.export.row_limit')
   })
 })

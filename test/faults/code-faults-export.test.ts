@@ -165,6 +165,16 @@ test('five thousand codes are exported with one query for each page and one more
   expect(queries()).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
 })
 
+test('an export above its limit is rejected by a count, before it reads more than fits in a response', async () => {
+  const tenant = newTenant()
+  await storeMany(tenant, 100)
+  const paged = await service.likewise(inPagesOf(2, { inlineMaxBytes: 500, maxRows: 99 }))
+  const answer = await download(paged, tenant)
+  expect(outcome(answer)).toBe('409 POLICY.export.row_limit')
+  // Two codes exceed 500 bytes with the header, and the count is one query.
+  expect(queries()).toBeLessThan(5)
+})
+
 test('a file is read one page ahead of its reader, beyond the size of a response', async () => {
   const pages = 40
   let reads = 0

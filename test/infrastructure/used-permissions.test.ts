@@ -12,7 +12,7 @@ import { declaredUses } from './declared-uses.ts'
 const code: Partial<Record<Right, RegExp>> = {
   'table.read': /\btable\d*\.get\(/,
   'table.read-many': /\btable\d*\.getMany\(/,
-  'table.query': /\btable\d*\.readRange\(/,
+  'table.query': /\btable\d*\.(readRange|countRange)\(/,
   'table.find': /\btable\d*\.findById\(/,
   'table.write': /\btable\d*\.put\(|\bitem\b[^;]*\bcondition:/,
   'table.update': /\bupdate: (?!\{)[\w.]+[,(]/,

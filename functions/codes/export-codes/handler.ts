@@ -1,4 +1,4 @@
-import { exportChunks, exportName } from '#shared/codes/code-export.ts'
+import { checkRowLimit, exportChunks, exportName } from '#shared/codes/code-export.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
 import { failField } from '#shared/platform/base/failure.ts'
@@ -28,6 +28,7 @@ export const endpoint = defineEndpoint(route, {
       const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
       return ok(whole.toString('utf8'), { headers, audit })
     }
+    await checkRowLimit(scope.tenant, includeDeleted, context)
     // HEAD writes no file, so there is nothing to link to.
     if (request.method === 'HEAD') return { status: 303 }
     const mediaType = 'text/csv'

@@ -23,7 +23,7 @@ import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Refusal, Table, TableAccess } from '../table/table.ts'
 import { readCapacity, writeCapacity } from '../table/table.ts'
-import { conditionalPut, insertion, transactItem, updateInput } from './dynamodb-writes.ts'
+import { conditionalPut, insertion, rangeQuery, transactItem, updateInput } from './dynamodb-expressions.ts'
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
 
@@ -104,16 +104,22 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
 
     async readRange({ partition, low, high, descending, limit }) {
       if (low > high) return { items: [], exhausted: true }
-      const command = new QueryCommand({
-        TableName: name,
-        KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
-        ExpressionAttributeValues: marshall({ ':partition': partition, ':low': low, ':high': high }),
-        ScanIndexForward: !descending,
-        ConsistentRead: true,
-        Limit: limit,
-      })
+      const query = rangeQuery(name, { partition, low, high })
+      const command = new QueryCommand({ ...query, ScanIndexForward: !descending, Limit: limit })
       const read = await send(command, [readCapacity(partition)])
       return { items: (read.Items ?? []).map(toItem), exhausted: read.LastEvaluatedKey === undefined }
+    },
+
+    async countRange({ limit, ...range }, matches) {
+      let count = 0
+      let ExclusiveStartKey: Attributes | undefined
+      do {
+        const query = { ...rangeQuery(name, range, matches), Select: 'COUNT', ExclusiveStartKey } as const
+        const read = await send(new QueryCommand(query), [readCapacity(range.partition)])
+        count += read.Count ?? 0
+        ExclusiveStartKey = read.LastEvaluatedKey
+      } while (ExclusiveStartKey && count <= limit)
+      return count
     },
 
     async findById(entity, id) {

@@ -98,6 +98,14 @@ export interface Table {
   /** Returns items by key, at most 100, in no order. Absent items are left out. */
   getMany(keys: readonly Key[]): Promise<Item[]>
   readRange(range: Range): Promise<RangeRead>
+  /**
+   * Counts the items of a range that have these values, until there are more than `limit`. It takes the read units of the
+   * items, and their attributes are not sent.
+   */
+  countRange(
+    range: Omit<Range, 'descending'>,
+    matches: Readonly<Record<string, string | number | boolean>>,
+  ): Promise<number>
   /** Returns the key of an entity by id in any tenant. It reads an index, which is eventually consistent. */
   findById(entity: Entity, id: string): Promise<Key | undefined>
   /** Commits all changes or none. */

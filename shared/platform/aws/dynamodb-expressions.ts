@@ -1,7 +1,7 @@
 import type { TransactWriteItem } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import type { Item } from '../table/keys.ts'
-import type { Change, Condition, Put, Update } from '../table/table.ts'
+import type { Change, Condition, Put, Range, Update } from '../table/table.ts'
 
 /**
  * Returns the statement that inserts an item. PartiQL's INSERT never overwrites an item, and a batch of them is one request. Conditional puts have no
@@ -56,6 +56,25 @@ export function conditionalPut(name: string, { item, condition }: Put) {
     ...conditionOf(condition, terms),
     ...terms.members(),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+  }
+}
+
+/** Returns the input of a query of a range, of the items that have these values. */
+export function rangeQuery(
+  name: string,
+  { partition, low, high }: Pick<Range, 'partition' | 'low' | 'high'>,
+  matches: Readonly<Record<string, unknown>> = {},
+) {
+  const wanted = Object.entries(matches)
+  const filter = wanted.map((_, index) => `#n${index} = :v${index}`).join(' AND ')
+  const names = Object.fromEntries(wanted.map(([attribute], index) => [`#n${index}`, attribute]))
+  const values = Object.fromEntries(wanted.map(([, value], index) => [`:v${index}`, value]))
+  return {
+    TableName: name,
+    KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
+    ...(filter && { FilterExpression: filter, ExpressionAttributeNames: names }),
+    ExpressionAttributeValues: marshall({ ':partition': partition, ':low': low, ':high': high, ...values }),
+    ConsistentRead: true,
   }
 }
 

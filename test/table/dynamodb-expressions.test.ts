@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, test } from '@jest/globals'
-import { conditionalPut } from '#shared/platform/aws/dynamodb-writes.ts'
+import { conditionalPut } from '#shared/platform/aws/dynamodb-expressions.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Condition } from '#shared/platform/table/table.ts'
 
