@@ -23,6 +23,8 @@ export function dataTable(
     const { tableName, streamArn: tableStreamArn } = restored
     return dynamodb.Table.fromTableAttributes(scope, 'RestoredTable', { tableName, tableStreamArn })
   }
+  const warm = settings['storage.warmThroughput']
+  const warmThroughput = warm && { readUnitsPerSecond: warm.readUnits, writeUnitsPerSecond: warm.writeUnits }
   const table = new dynamodb.Table(scope, 'Table', {
     partitionKey: { name: 'pk', type: dynamodb.AttributeType.STRING },
     sortKey: { name: 'sk', type: dynamodb.AttributeType.STRING },
@@ -37,6 +39,7 @@ export function dataTable(
         mode: dynamodb.ContributorInsightsMode.ACCESSED_AND_THROTTLED_KEYS,
       },
     }),
+    ...(warmThroughput && { warmThroughput }),
     timeToLiveAttribute: 'expires_at',
     // The relay compares both images to tell new events from events that the item already carried.
     stream: dynamodb.StreamViewType.NEW_AND_OLD_IMAGES,
@@ -47,6 +50,8 @@ export function dataTable(
     indexName: byIdIndex,
     partitionKey: { name: 'id', type: dynamodb.AttributeType.STRING },
     projectionType: dynamodb.ProjectionType.KEYS_ONLY,
+    // An index that cannot keep up throttles the writes of its table.
+    ...(warmThroughput && { warmThroughput }),
   })
   return table
 }

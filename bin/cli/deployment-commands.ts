@@ -50,16 +50,19 @@ function defineVerify(define: Define): void {
 function defineRestore(define: Define): void {
   define(
     'table restore',
-    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection) and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again with the same time; another time needs another name.',
-    'table restore commerce-prod-restored-1 --to 2026-01-31T12:00:00Z --stack commerce-prod',
+    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection), sets the warm throughput of the profile and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again with the same time; another time needs another name.',
+    'table restore commerce-prod-restored-1 --to 2026-01-31T12:00:00Z --settings profiles/prod.json --stack commerce-prod',
   )
     .argument('<name>', 'the new table')
     .option('--to <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
+    .addOption(settings)
     .addOption(stack)
-    .action(async (target, { to: at, stack: name }) => {
+    .action(async (target, { to: at, settings, stack: name }) => {
       const { restoreTableOf } = await import('../commands/restore.ts')
+      const { 'storage.warmThroughput': warmThroughput } = await settingsOf(settings)
       const stack = await stackOf(name)
-      const restored = await withProgress((report) => restoreTableOf(stack, { target, at, report }))
+      const options = { target, at, warmThroughput }
+      const restored = await withProgress((report) => restoreTableOf(stack, { ...options, report }))
       printRecord({ 'storage.restoredTable': restored })
     })
   define(

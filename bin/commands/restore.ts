@@ -7,8 +7,10 @@ import {
   UpdateTableCommand,
   type UpdateTableCommandInput,
   UpdateTimeToLiveCommand,
+  type WarmThroughput,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
+import type { Settings } from '#shared/settings/register.ts'
 import type { Report } from '../cli/output.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
 
@@ -24,6 +26,8 @@ interface Restore {
   target: string
   /** Absent for an existing target. */
   at?: Date | undefined
+  /** The restored table takes this load at once, as the source does. */
+  warmThroughput: Settings['storage.warmThroughput']
   pauseSeconds: number
   report?: Report
 }
@@ -33,7 +37,7 @@ interface Restore {
  * @throws Error for a missing target without a time, and for a target that holds another time
  */
 export async function restoreTable(restore: Restore): Promise<RestoredTable> {
-  const { dynamodb, source, target: TableName, at, pauseSeconds, report = () => {} } = restore
+  const { dynamodb, source, target: TableName, at, warmThroughput, pauseSeconds, report = () => {} } = restore
   const existing = await dynamodb.send(new DescribeTableCommand({ TableName })).catch((thrown: Error) => {
     if (thrown.name !== 'ResourceNotFoundException') throw thrown
   })
@@ -57,8 +61,22 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     })
   const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true }
   await dynamodb.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }))
+  if (warmThroughput) await warm(table, warmThroughput)
   const { LatestStreamArn: streamArn = '' } = await active()
   return { tableName: TableName, streamArn }
+
+  /** Only one change of a table can be in progress. */
+  async function warm(
+    { WarmThroughput: present, GlobalSecondaryIndexes = [] }: TableDescription,
+    wanted: NonNullable<Restore['warmThroughput']>,
+  ): Promise<void> {
+    const WarmThroughput = raised(present, wanted)
+    if (WarmThroughput) await update({ WarmThroughput })
+    for (const { IndexName, WarmThroughput: ofIndex } of GlobalSecondaryIndexes) {
+      const Update = { IndexName, WarmThroughput: raised(ofIndex, wanted) }
+      if (Update.WarmThroughput) await update({ GlobalSecondaryIndexUpdates: [{ Update }] })
+    }
+  }
 
   async function update(changes: Omit<UpdateTableCommandInput, 'TableName'>): Promise<void> {
     await dynamodb.send(new UpdateTableCommand({ TableName, ...changes }))
@@ -70,6 +88,18 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     await waitUntilTableExists({ client: dynamodb, ...pauses }, { TableName })
     return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table ?? {}
   }
+}
+
+/**
+ * Returns a warm throughput that is nowhere below the present one, which DynamoDB refuses to lower; undefined if nothing has
+ * to change.
+ */
+function raised(
+  { ReadUnitsPerSecond: read = 0, WriteUnitsPerSecond: write = 0 }: WarmThroughput = {},
+  { readUnits, writeUnits }: { readUnits: number; writeUnits: number },
+): WarmThroughput | undefined {
+  if (read >= readUnits && write >= writeUnits) return undefined
+  return { ReadUnitsPerSecond: Math.max(read, readUnits), WriteUnitsPerSecond: Math.max(write, writeUnits) }
 }
 
 /** An interrupted restore continues. Another time would have no effect on a table that exists. */
@@ -84,7 +114,7 @@ function assertRestoredTo(at: Date, { TableName, RestoreSummary }: TableDescript
 /** Restores the table of a stack. */
 export function restoreTableOf(
   stack: DeployedStack,
-  restore: Pick<Restore, 'target' | 'at' | 'report'>,
+  restore: Pick<Restore, 'target' | 'at' | 'warmThroughput' | 'report'>,
 ): Promise<RestoredTable> {
   const dynamodb = new DynamoDBClient(stack.access)
   return restoreTable({ dynamodb, source: outputOf(stack, 'TableName'), pauseSeconds: 10, ...restore })

@@ -6,7 +6,10 @@ import {
   PutItemCommand,
   RestoreTableToPointInTimeCommand,
   ScanCommand,
+  type TableDescription,
   UpdateContinuousBackupsCommand,
+  UpdateTableCommand,
+  type UpdateTableCommandInput,
 } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
@@ -16,13 +19,34 @@ import { type Service, startService } from '#test/support/service.ts'
 import { createTable } from '#test/support/tables.ts'
 
 const at = new Date('2026-01-31T12:00:00Z')
+const ways = { warmThroughput: { writeUnits: 25_000, readUnits: 40_000 }, pauseSeconds: 0.05 }
 const asked: unknown[] = []
 /** The times to which tables were restored, by name. */
 const restoredTo = new Map<string, Date>()
 
+/** The changes of warm throughputs, and what a table is described with after them. */
+const warmings: UpdateTableCommandInput[] = []
+const warmed = new Map<string, Pick<TableDescription, 'WarmThroughput' | 'GlobalSecondaryIndexes'>>()
+
+function isWarming(input: UpdateTableCommandInput): boolean {
+  return JSON.stringify(input).includes('"WarmThroughput"')
+}
+
+function warm(input: UpdateTableCommandInput): void {
+  const { TableName = '', WarmThroughput, GlobalSecondaryIndexUpdates = [] } = input
+  warmings.push(input)
+  warmed.set(TableName, {
+    ...warmed.get(TableName),
+    ...(WarmThroughput && { WarmThroughput }),
+    ...(GlobalSecondaryIndexUpdates[0] && {
+      GlobalSecondaryIndexes: GlobalSecondaryIndexUpdates.map(({ Update }) => ({ ...Update })),
+    }),
+  })
+}
+
 /**
  * DynamoDB Local with the calls that it does not support: a restore copies the table and its time is described, and
- * continuous backups are recorded.
+ * continuous backups and warm throughputs are recorded.
  */
 function restoringClient(): DynamoDBClient {
   const client = testClient()
@@ -30,11 +54,14 @@ function restoringClient(): DynamoDBClient {
   const restoring = Object.create(client) as DynamoDBClient
   restoring.send = (async (command: { input: unknown }) => {
     if (command instanceof UpdateContinuousBackupsCommand) return asked.push(command.input)
+    if (command instanceof UpdateTableCommand && isWarming(command.input)) return warm(command.input)
     if (command instanceof DescribeTableCommand) {
       const described = (await send(command)) as DescribeTableCommandOutput
-      const RestoreDateTime = restoredTo.get(command.input.TableName ?? '')
+      const { TableName = '' } = command.input
+      const RestoreDateTime = restoredTo.get(TableName)
       if (!RestoreDateTime) return described
-      return { Table: { ...described.Table, RestoreSummary: { RestoreDateTime, RestoreInProgress: false } } }
+      const RestoreSummary = { RestoreDateTime, RestoreInProgress: false }
+      return { Table: { ...described.Table, ...warmed.get(TableName), RestoreSummary } }
     }
     if (!(command instanceof RestoreTableToPointInTimeCommand)) return send(command as never)
     restoredTo.set(command.input.TargetTableName ?? '', command.input.RestoreDateTime as Date)
@@ -71,7 +98,7 @@ beforeAll(async () => {
     source: before.tableName,
     target,
     at,
-    pauseSeconds: 0.05,
+    ...ways,
   }
   restored = await restoreTable(restoring)
 })
@@ -109,22 +136,52 @@ describe('npm run restore', () => {
     })
   })
 
+  test('sets the warm throughput of the table, and then that of its index', () => {
+    const WarmThroughput = { WriteUnitsPerSecond: 25_000, ReadUnitsPerSecond: 40_000 }
+    expect(warmings).toEqual([
+      { TableName: target, WarmThroughput },
+      {
+        TableName: target,
+        GlobalSecondaryIndexUpdates: [{ Update: { IndexName: 'by-id', WarmThroughput } }],
+      },
+    ])
+  })
+
+  test.each([
+    ['lowers no warm throughput', { writeUnits: 25_000, readUnits: 12_000 }, 0],
+    ['raises one without lowering the other', { writeUnits: 30_000, readUnits: 12_000 }, 2],
+  ])('%s', async (_, warmThroughput, changes) => {
+    const { length: earlier } = warmings
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
+    await restoreTable({ ...again, warmThroughput })
+    const units = JSON.stringify({ ReadUnitsPerSecond: 40_000, WriteUnitsPerSecond: 30_000 })
+    expect(warmings.slice(earlier)).toHaveLength(changes)
+    expect(warmings.slice(earlier).filter((one) => JSON.stringify(one).includes(units))).toHaveLength(changes)
+  })
+
+  test('leaves the warm throughput to AWS if the profile names none', async () => {
+    const { length: earlier } = warmings
+    const own = { source: before.tableName, target: before.tableName, warmThroughput: null }
+    await restoreTable({ dynamodb: restoringClient(), ...own, pauseSeconds: 0.05 })
+    expect(warmings.slice(earlier)).toEqual([])
+  })
+
   test('prints the value for storage.restoredTable', () => {
     expect(restored).toEqual({ tableName: target, streamArn: expect.stringContaining(`${target}/stream/`) })
   })
 
   test('can be repeated', async () => {
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, ...ways }
     expect(await restoreTable(again)).toEqual(restored)
   })
 
   test('can be repeated with the same time', async () => {
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, at, pauseSeconds: 0.05 }
+    const again = { dynamodb: restoringClient(), source: before.tableName, target, at, ...ways }
     expect(await restoreTable(again)).toEqual(restored)
   })
 
   test('rejects another time for a table that exists', async () => {
-    const corrected = { ...{ dynamodb: restoringClient(), source: before.tableName }, pauseSeconds: 0.05 }
+    const corrected = { ...{ dynamodb: restoringClient(), source: before.tableName }, ...ways }
     await expect(
       restoreTable({ ...corrected, target, at: new Date('2026-01-31T11:59:59Z') }),
     ).rejects.toThrow(
@@ -134,7 +191,7 @@ describe('npm run restore', () => {
 
   test('rejects a time for a table that was not restored to one', async () => {
     const own = { dynamodb: restoringClient(), source: before.tableName, target: before.tableName, at }
-    await expect(restoreTable({ ...own, pauseSeconds: 0.05 })).rejects.toThrow('was not restored to a time')
+    await expect(restoreTable({ ...own, ...ways })).rejects.toThrow('was not restored to a time')
   })
 
   test('without a time rejects a table that does not exist', async () => {
@@ -142,7 +199,7 @@ describe('npm run restore', () => {
       dynamodb: testClient(),
       source: before.tableName,
       target: 'none',
-      pauseSeconds: 0.05,
+      ...ways,
     }
     await expect(restoreTable(missing)).rejects.toThrow('there is no table none')
   })

@@ -184,6 +184,19 @@ describe('storage.backups', () => {
   })
 })
 
+test('storage.warmThroughput is that of the table and of its index', async () => {
+  const warm = { 'storage.warmThroughput': otherSettings['storage.warmThroughput'] }
+  const { template } = await synthesise('prod', { changes: warm })
+  const [[, table] = []] = resourcesOf(template, 'AWS::DynamoDB::Table')
+  const units = { ReadUnitsPerSecond: 40_000, WriteUnitsPerSecond: 25_000 }
+  expect(table?.Properties.WarmThroughput).toEqual(units)
+  expect(table?.Properties.GlobalSecondaryIndexes).toMatchObject([{ WarmThroughput: units }])
+})
+
+test('storage.warmThroughput of null leaves the table to AWS', () => {
+  expect(JSON.stringify(resourcesOf(local, 'AWS::DynamoDB::Table'))).not.toContain('WarmThroughput')
+})
+
 describe('storage.restoredTable', () => {
   const text = JSON.stringify(other)
 

@@ -37,6 +37,10 @@ export const deployment = {
     'Whether the most accessed and the throttled partition keys of the table are reported (CloudWatch Contributor Insights)',
     v.boolean(),
   ),
+  'storage.warmThroughput': setting(
+    'Write and read units a second that the table takes at once, at least those of a new table; null for those that AWS keeps ready (DynamoDB warm throughput)',
+    v.nullable(v.strictObject({ writeUnits: integer(4000), readUnits: integer(12_000) })),
+  ),
   'storage.backups': setting(
     'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup)',
     v.pipe(
