@@ -180,7 +180,9 @@ function feed(
 
 /** A filter sees only leaf attributes, so each kind of item is recognized by a member that it always has. */
 const streamFilters = {
-  outbox: { dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: lambda.FilterRule.exists() } } } } } },
+  outbox: {
+    dynamodb: { NewImage: { outbox: { M: { correlation_id: { S: lambda.FilterRule.exists() } } } } },
+  },
   tasks: {
     eventName: lambda.FilterRule.isEqual('INSERT'),
     dynamodb: { NewImage: { task: { M: { queue: { S: lambda.FilterRule.exists() } } } } },

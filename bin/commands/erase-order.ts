@@ -1,5 +1,6 @@
 import { requireNoHold } from '#shared/holds/legal-hold.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
+import { erasedEvents } from '#shared/platform/events/outbox.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
@@ -19,8 +20,15 @@ export async function eraseOrder(operator: Operator, tenant: string, id: string)
     if (!order) throw new Error(`the tenant has no such order: ${id}`)
     if (order.erased_at !== undefined) return false
     const version = Number(order.version)
+    const outbox = erasedEvents(order)
     const tombstone: Put = {
-      item: { ...key, id, version: version + 1, erased_at: timestamp(clock.now()) },
+      item: {
+        ...key,
+        id,
+        version: version + 1,
+        erased_at: timestamp(clock.now()),
+        ...(outbox && { outbox }),
+      },
       condition: { matches: { version } },
     }
     const entry = { action: 'order.erase', target: `order/${id}` }

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { type DeadLetter, type DeadLetters, unique } from './dead-letters.ts'
 import type { DeployedStack } from './deployment.ts'
+import { itemsWithEvents, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
 import type { Window } from './replay.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
@@ -29,7 +30,9 @@ export interface Redriven {
   from_table: number
   /** Messages that remain in the queue. */
   left: number
-  /** The reasons why messages remain, in sentences. */
+  /** The number of changes whose events cannot be rebuilt. */
+  lost: number
+  /** The reasons why messages remain, and each change that is lost, in sentences. */
   faults: string[]
 }
 
@@ -47,9 +50,6 @@ export const FailedBatch = v.object({
 })
 type Batch = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
 
-/** The time in which the changes of a batch arrived. */
-type Arrival = Pick<Batch, 'approximateArrivalOfFirstRecord' | 'approximateArrivalOfLastRecord'>
-
 interface Message {
   letter: DeadLetter
   batch: Batch
@@ -57,70 +57,96 @@ interface Message {
 
 /**
  * Lets a function handle its failed batches of the table's stream again, and removes each handled message. Changes that
- * are no longer in the stream are rebuilt from the table, where items keep the events of their latest commit, and
- * tasks. A repeated redrive is harmless: events keep their ids, and task handlers accept duplicates.
+ * are no longer in the stream are rebuilt from the table, where items keep their tasks and the events of their creation
+ * and latest change. A message with a lost change stays. A repeated redrive is harmless: events keep their ids, and task
+ * handlers accept duplicates.
  */
 export async function redriveStream(source: StreamSource, redrive: Redrive): Promise<Redriven> {
   const { letters, changes } = redrive
   const counts = { messages: 0, from_stream: 0, from_table: 0 }
   const faults = new Set<string>()
+  const lost = new Set<string>()
   const expired: Message[] = []
   const failed: DeadLetter[] = []
   for await (const letter of unique(letters))
     await attempt([letter], async () => {
       const { DDBStreamBatchInfo: batch } = v.parse(FailedBatch, JSON.parse(letter.body))
       const read = await changes.between(batch)
-      counts.from_stream += await handleAll(read.records.filter(isRelevant[source]), redrive)
-      if (!read.expired) return true
+      const records = read.records.filter(isRelevant[source])
+      const found = source === 'outbox' ? rebuilt(records) : { records, lost: [] }
+      const isWhole = await handleFound(found, 'from_stream')
+      if (!read.expired) return isWhole
       expired.push({ letter, batch })
-      return false
+      return undefined
     })
   if (expired.length > 0)
     await attempt(
       expired.map(({ letter }) => letter),
       async () => {
-        const batches = expired.map(({ batch }) => batch)
-        for await (const records of changes.asNew(filters[source](batches, redrive.now())))
-          counts.from_table += await handleAll(records, redrive)
-        return true
+        let isWhole = true
+        for await (const found of fromTable(source, periodOf(expired.map(({ batch }) => batch)), redrive))
+          isWhole = (await handleFound(found, 'from_table')) && isWhole
+        return isWhole
       },
     )
   // Released last, or this run would receive them again.
   for (const letter of failed) await letters.release(letter)
-  return { ...counts, left: failed.length, faults: [...faults] }
+  return { ...counts, left: failed.length, lost: lost.size, faults: [...faults, ...lost] }
 
-  /** Removes messages if their changes were handled, and keeps them after an error. */
-  async function attempt(messages: DeadLetter[], handled: () => Promise<boolean>): Promise<void> {
+  /** @returns whether nothing is lost */
+  async function handleFound(found: Rebuilt, count: 'from_stream' | 'from_table'): Promise<boolean> {
+    counts[count] += await handleAll(found.records, redrive)
+    for (const change of found.lost) lost.add(change)
+    return found.lost.length === 0
+  }
+
+  /**
+   * Removes messages if their changes were handled, and keeps them after an error.
+   * @param handle returns whether all were handled; undefined if that is known later
+   */
+  async function attempt(messages: DeadLetter[], handle: () => Promise<boolean | undefined>): Promise<void> {
+    let isHandled: boolean | undefined = false
     try {
-      if (!(await handled())) return
-      for (const letter of messages) await letters.remove(letter)
-      counts.messages += messages.length
+      isHandled = await handle()
+      if (isHandled) for (const letter of messages) await letters.remove(letter)
     } catch (thrown) {
-      failed.push(...messages)
+      isHandled = false
       faults.add((thrown as Error).message)
     }
+    if (isHandled) counts.messages += messages.length
+    if (isHandled === false) failed.push(...messages)
   }
 }
 
 /**
  * Lets a function handle the items again that changed in a time, without any dead letter: a mapping that was off for more
  * than a day leaves none. They are rebuilt from the table as in `redriveStream`.
- * @returns the number of items
+ * @returns the number of items, and a sentence for each lost change
  * @throws Error unless the function handled all of them; a repeated redrive is harmless
  */
 export async function redriveWindow(
   source: StreamSource,
   { from, to }: Window,
   redrive: Pick<Redrive, 'changes' | 'handle' | 'now'>,
-): Promise<number> {
-  const window = {
-    approximateArrivalOfFirstRecord: from.toISOString(),
-    approximateArrivalOfLastRecord: to.toISOString(),
+): Promise<{ from_table: number; lost: string[] }> {
+  const lost: string[] = []
+  let from_table = 0
+  for await (const found of fromTable(source, withMargin(from.getTime(), to.getTime()), redrive)) {
+    from_table += await handleAll(found.records, redrive)
+    lost.push(...found.lost)
   }
-  let handled = 0
-  for await (const records of redrive.changes.asNew(filters[source]([window], redrive.now())))
-    handled += await handleAll(records, redrive)
-  return handled
+  return { from_table, lost }
+}
+
+/** Rebuilds the changes of a period from the items of the table. */
+async function* fromTable(
+  source: StreamSource,
+  period: Period,
+  { changes, now }: Pick<Redrive, 'changes' | 'now'>,
+): AsyncGenerator<Rebuilt> {
+  const filter = source === 'outbox' ? itemsWithEvents(period) : unfinishedTasks(now())
+  for await (const records of changes.asNew(filter))
+    yield source === 'outbox' ? rebuilt(records, period) : { records, lost: [] }
 }
 
 /** The limits of one event: the batch size of the stream's mapping, and less than the 6 MB of an invocation. */
@@ -147,7 +173,7 @@ async function handleAll(records: DynamoDBRecord[], { handle }: Pick<Redrive, 'h
 
 /** Equal to the filters of the event source mappings. */
 const isRelevant: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
-  outbox: ({ dynamodb }) => dynamodb?.NewImage?.outbox?.M?.occurred_at?.S !== undefined,
+  outbox: ({ dynamodb }) => dynamodb?.NewImage?.outbox?.M?.correlation_id?.S !== undefined,
   tasks: ({ eventName, dynamodb }) =>
     eventName === 'INSERT' && dynamodb?.NewImage?.task?.M?.queue?.S !== undefined,
 }
@@ -155,22 +181,20 @@ const isRelevant: Record<StreamSource, (record: DynamoDBRecord) => boolean> = {
 /** A commit is dated when it is decided, its change when it arrives. A minute covers both and the clock skew. */
 const marginMilliseconds = 60_000
 
-/** Filters for items that expired batches may have changed. They select more items rather than fewer. */
-const filters: Record<StreamSource, (batches: readonly Arrival[], now: number) => ItemFilter> = {
-  outbox: (batches) => {
-    const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
-    const lasts = batches.map((batch) => Date.parse(batch.approximateArrivalOfLastRecord))
-    return {
-      FilterExpression: '#outbox.#at BETWEEN :from AND :to',
-      ExpressionAttributeNames: { '#outbox': 'outbox', '#at': 'occurred_at' },
-      ExpressionAttributeValues: {
-        ':from': new Date(Math.min(...firsts) - marginMilliseconds).toISOString(),
-        ':to': new Date(Math.max(...lasts) + marginMilliseconds).toISOString(),
-      },
-    }
-  },
-  // A task has no time, so every task that is neither done nor expired is queued again.
-  tasks: (_, now) => ({
+function withMargin(from: number, to: number): Period {
+  return { from: from - marginMilliseconds, to: to + marginMilliseconds }
+}
+
+/** Returns the time in which expired batches changed items. */
+function periodOf(batches: readonly Batch[]): Period {
+  const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
+  const lasts = batches.map((batch) => Date.parse(batch.approximateArrivalOfLastRecord))
+  return withMargin(Math.min(...firsts), Math.max(...lasts))
+}
+
+/** Returns a filter for tasks. A task has no time, so every task that is neither done nor expired is queued again. */
+function unfinishedTasks(now: number): ItemFilter {
+  return {
     FilterExpression:
       'attribute_exists(#task) AND NOT #state IN (:handled, :ignored, :sent) AND (attribute_not_exists(#over) OR #over > :now)',
     ExpressionAttributeNames: { '#task': 'task', '#state': 'state', '#over': 'expires_at' },
@@ -180,7 +204,7 @@ const filters: Record<StreamSource, (batches: readonly Arrival[], now: number) =
       ':sent': 'sent',
       ':now': Math.floor(now / 1000),
     },
-  }),
+  }
 }
 
 /** Returns an event of the stream as a function receives it. */

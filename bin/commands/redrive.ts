@@ -42,9 +42,19 @@ export async function redrive(
     return { name, messages: await redriveQueue(stack, name as TaskQueue, report) }
   }
   const work = redriveOf(stack, name, report)
-  if (window) return { name, from_table: await redriveWindow(source, window, work) }
-  const { faults, ...counts } = await redriveStream(source, work)
-  if (faults.length > 0) throw new Error(`${counts.left} messages remain: ${faults.join('\n')}`)
+  if (window) {
+    const { from_table, lost } = await redriveWindow(source, window, work)
+    if (lost.length > 0)
+      throw new Error(
+        `${from_table} items handled, ${lost.length} changes cannot be rebuilt:\n${lost.join('\n')}`,
+      )
+    return { name, from_table }
+  }
+  const { faults, lost, ...counts } = await redriveStream(source, work)
+  if (faults.length > 0)
+    throw new Error(
+      `${counts.left} messages remain, ${lost} changes cannot be rebuilt:\n${faults.join('\n')}`,
+    )
   return { name, ...counts }
 }
 

@@ -5,6 +5,7 @@ import {
   defineEvent,
   defineResourceEvent,
   event,
+  heldSubject,
   minorUnits,
   resourceEvent,
   subject,
@@ -133,6 +134,7 @@ export const OrderPlaced = defineEvent({
   summary: 'A customer placed an order.',
   data: () =>
     v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: currencyCode }),
+  held: { ...heldSubject, order_id: 'id', amount_minor: 'amount_minor', currency: 'currency' },
 })
 
 export const OrderPaid = defineResourceEvent({

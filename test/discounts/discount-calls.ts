@@ -1,8 +1,9 @@
 import { findCart } from '#shared/carts/cart-store.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { type Outbox, type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { Outbox, PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
@@ -86,7 +87,9 @@ function publishing(table: Table, published: Map<string, PublishedEvent[]>): Tab
       for (const change of refusal ? [] : changes) {
         if (!('item' in change)) continue
         const outbox = change.item.outbox as Outbox | undefined
-        if (outbox && !published.has(outbox.id)) published.set(outbox.id, publishedEvents(change.item))
+        if (!outbox) continue
+        const commit = [change.item.pk, change.item.sk, outbox.id].join('|')
+        if (!published.has(commit)) published.set(commit, eventsOf(change.item))
       }
       return refusal
     },

@@ -2,9 +2,9 @@ import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 
-import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
-
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { itemsOf } from '../support/dynamodb-client.ts'
 import { exampleOf } from '../support/examples.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -52,7 +52,7 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
   for (const code of ['KNOWN', 'UNKNOWN']) await post('/discount/verify', { code }, { 'X-Cart-Id': 'cart-1' })
   await post('/login', { email: 'nobody@example.com', password: 'wrong' })
   await deliverMail(service)
-  return (await itemsOf(service.tableName)).flatMap(publishedEvents)
+  return (await itemsOf(service.tableName)).flatMap(eventsOf)
 }
 
 async function receive(service: Service, { type, data }: SampleEvent): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { startService } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
 
@@ -25,7 +25,7 @@ async function placeOrder(tenant: string, headers = {}): Promise<string> {
 
 async function eventsOfOrder(tenant: string) {
   const [order] = await service.items(tenant, 'order')
-  return order ? publishedEvents(order) : []
+  return order ? eventsOf(order) : []
 }
 
 test('an event contains the trace of its request', async () => {

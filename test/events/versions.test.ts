@@ -99,9 +99,9 @@ async function packed(tenant: string, once?: string): Promise<PublishedEvent[]> 
   // Twice, because a stream delivers at least once.
   for (let times = 0; times < 2; times += 1) {
     const change = { sequenceNumber: '1', before: undefined, after: item }
-    expect((await relay([change], eventBridge('bus'))).failedFrom).toBeUndefined()
+    expect((await relay([change], both, eventBridge('bus'))).failedFrom).toBeUndefined()
   }
-  return publishedEvents(item)
+  return publishedEvents(item, both)
 }
 const details = (taken: readonly Entry[]): PublishedEvent[] => taken.map(({ Detail }) => JSON.parse(Detail))
 const ids = (events: readonly PublishedEvent[]) => new Set(events.map(({ event_id }) => event_id))

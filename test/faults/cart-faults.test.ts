@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { discountCalls } from '#test/discounts/discount-calls.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { someOf } from '#test/support/runs.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import type { Fault } from './faults.ts'
@@ -62,7 +62,7 @@ async function cartWithDeletedCode(): Promise<string> {
 /** Returns the lines of the cart, and what its last commit published. */
 async function cartOf(tenant: string) {
   const cart = await findCart(service.table, tenant, 'c1')
-  const events = publishedEvents(cart as never)
+  const events = eventsOf(cart as never)
   return {
     version: cart?.version,
     lines: await calls.linesOf(tenant, 'c1'),

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import * as v from 'valibot'
 import { timestamp } from '#shared/platform/base/clock.ts'
+import { defineEvent, event as eventOf, subject } from '#shared/platform/events/event-definition.ts'
+import type { Outbox, OutgoingEvent, StoredEvent } from '#shared/platform/events/outbox.ts'
 import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
@@ -14,7 +17,7 @@ interface Decision extends Effects<Decision> {
 const one: Item = { pk: 'order#acme#0', sk: '1' }
 const two: Item = { pk: 'order#acme#0', sk: '2' }
 const guard = { item: { pk: 'guard', sk: '1', mine: true }, condition: { absent: true } as const }
-const event = { type: 'order.created', version: 1, data: { id: '1', tenant_id: 'acme' } }
+const event = { name: 'order.created.v1', data: { id: '1', tenant_id: 'acme' } }
 
 let runtime: ReturnType<typeof memoryRuntime>
 let context: CommitContext
@@ -151,7 +154,7 @@ describe('the events of a decision', () => {
         ...one,
         outbox: {
           id: expect.any(String),
-          occurred_at: timestamp(runtime.clock.now()),
+          at: runtime.clock.now(),
           correlation_id: 'corr-1',
           traceparent: 'trace-1',
           events: [event],
@@ -178,6 +181,78 @@ describe('the events of a decision', () => {
   test('are absent from a write without events', async () => {
     await commitOf({ writes: [put(one)], events: [] })
     expect(runtime.store.all()).toEqual([one])
+  })
+})
+
+describe('an event on its item', () => {
+  const held = { id: 'id', tenant_id: 'tenant_id' }
+  const [id, later] = ['018f0000-0000-8000-8000-000000000000', '018f0000-0000-8000-8000-000000000001']
+  const order = { pk: 'order#acme#0', sk: id, id, tenant_id: 'acme', status: 'paid' }
+  const data = { id, tenant_id: 'acme' }
+  const outbox = () => runtime.store.all()[0]?.outbox as Outbox
+  const commitEvents = (item: Item, ...events: OutgoingEvent[]) =>
+    commitOf({ writes: [create(item)], events })
+
+  test.each<[string, OutgoingEvent, StoredEvent]>([
+    ['is its name if the item holds its data', { name: 'a.v1', held, data }, 'a.v1'],
+    [
+      'has the rest of its data',
+      { name: 'a.v1', held, data: { ...data, status: 'new' } },
+      { name: 'a.v1', rest: { status: 'new' } },
+    ],
+    [
+      'has a value that the item does not have',
+      { name: 'a.v1', held, data: { ...data, id: later } },
+      { name: 'a.v1', rest: { id: later } },
+    ],
+    [
+      'has its whole data without a definition of what is held',
+      { name: 'a.v1', data },
+      { name: 'a.v1', data },
+    ],
+    [
+      'has its id if that does not depend on the commit',
+      { name: 'a.v1', held, data, once: 'x' },
+      { name: 'a.v1', id: expect.any(String) as never },
+    ],
+  ])('%s', async (_, outgoing, stored) => {
+    await commitEvents(order, outgoing)
+    expect(outbox().events).toEqual([stored])
+  })
+
+  test('is stored with its whole data while the previous release cannot build it', async () => {
+    const definition = { type: 'a', version: 1, summary: 'A.', data: () => v.strictObject(subject), held }
+    expect(eventOf(defineEvent(definition), data)).toEqual({ name: 'a.v1', held, data })
+    expect(eventOf(defineEvent({ ...definition, storedWhole: true }), data)).toEqual({ name: 'a.v1', data })
+  })
+
+  test('has the trace of its request once, and only if there is one', async () => {
+    await commitEvents(order, { name: 'a.v1', held, data }, { name: 'b.v1', held, data })
+    expect(outbox()).toEqual({
+      at: runtime.clock.now(),
+      correlation_id: 'corr-1',
+      traceparent: 'trace-1',
+      events: ['a.v1', 'b.v1'],
+    })
+  })
+
+  test('keeps the events of the creation, and the times of events between it and the latest change', async () => {
+    await commitEvents(order, { name: 'created.v1', held, data })
+    const creation = outbox()
+    for (let n = 1; n <= 12; n += 1) {
+      const before = runtime.store.all()[0] as Item
+      runtime.clock.advance(1000)
+      await commitOf({ writes: [put({ ...before, n })], events: [{ name: `changed.v${n}`, held, data }] })
+      if (n === 1) expect(outbox().replaced).toBeUndefined()
+    }
+    const { at } = creation
+    expect(outbox()).toMatchObject({ creation, events: ['changed.v12'], at: at + 12_000 })
+    expect(outbox().replaced).toEqual(Array.from({ length: 10 }, (_, n) => at + (n + 2) * 1000))
+  })
+
+  test('of an item whose key is a name has an id of its commit, because the key may be used again', async () => {
+    await commitEvents({ ...order, sk: 'a-name' }, { name: 'a.v1', held, data })
+    expect(outbox().id).toMatch(/^[\w-]{8}$/)
   })
 })
 

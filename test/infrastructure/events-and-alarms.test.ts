@@ -39,7 +39,7 @@ describe('the relay', () => {
   test('is invoked only for changes with events', () => {
     expect(
       mapping.FilterCriteria.Filters.map(({ Pattern }: { Pattern: string }) => JSON.parse(Pattern)),
-    ).toEqual([{ dynamodb: { NewImage: { outbox: { M: { occurred_at: { S: [{ exists: true }] } } } } } }])
+    ).toEqual([{ dynamodb: { NewImage: { outbox: { M: { correlation_id: { S: [{ exists: true }] } } } } } }])
   })
 
   test('retries from the failed change, alone if necessary, and sends it to the dead-letter queue', () => {

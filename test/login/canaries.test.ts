@@ -1,15 +1,13 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
 import { jsonLog } from '#shared/platform/base/log.ts'
-
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
-
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { startService } from '#test/support/service.ts'
 
 const provider = await startIdentityProvider()
@@ -64,7 +62,7 @@ test('records, events, queues, logs and errors contain neither e-mail, password,
     expect.arrayContaining(['login', 'password_reset', 'rate', 'idempotency']),
   )
   expect(JSON.stringify(items)).not.toMatch(secrets)
-  const events = items.flatMap(publishedEvents)
+  const events = items.flatMap(eventsOf)
   expect(events.map(({ type }) => type).toSorted()).toEqual([...Array(6).fill('login.fail'), 'login.success'])
   expect(JSON.stringify([events, items.map(({ task }) => task)])).not.toMatch(secrets)
 

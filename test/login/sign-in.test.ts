@@ -1,6 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
@@ -8,6 +7,7 @@ import {
   startIdentityProvider,
   useIdentityProvider,
 } from '#test/support/identity-provider/identity-provider.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
@@ -32,7 +32,7 @@ const login = (
   headers: Record<string, string> = {},
   at = service,
 ): Promise<Answer> => at.call({ method: 'POST', path: '/login', headers, body: { email, password: given } })
-const eventsOf = async (tenant: string) => (await service.items(tenant, 'login')).flatMap(publishedEvents)
+const loginsOf = async (tenant: string) => (await service.items(tenant, 'login')).flatMap(eventsOf)
 
 describe('a successful login', () => {
   test('returns the tokens, and publishes an event with the e-mail as a hash', async () => {
@@ -47,7 +47,7 @@ describe('a successful login', () => {
       },
     ])
     expect(answer.headers['Cache-Control']).toBe('no-store')
-    const [event, ...more] = await eventsOf('happy')
+    const [event, ...more] = await loginsOf('happy')
     expect(more).toEqual([])
     expect(event).toMatchObject({ type: 'login.success', version: 1 })
     const { id, tenant_id, user_id, email_hash, ...rest } = (event?.data ?? {}) as Record<string, unknown>
@@ -84,12 +84,12 @@ describe('a rejected login', () => {
     ['without the second factor', 'totp-1@acme.example', password, '403 POLICY.mfa.required'],
     ['without a configured factor', 'setup-1@acme.example', password, '403 POLICY.mfa.required'],
   ])('%s', async (_, email, given, expected) => {
-    const before = (await eventsOf('public')).length
+    const before = (await loginsOf('public')).length
     const answer = await login(email, given)
     expect(outcome(answer)).toBe(expected)
     expect(answer.json).not.toHaveProperty('access_token')
     expect(provider.calls).toHaveLength(1)
-    const events = (await eventsOf('public')).slice(before)
+    const events = (await loginsOf('public')).slice(before)
     expect(events.map(({ type }) => type)).toEqual(['login.fail'])
     const { failure } = service.lines.at(-1) ?? {}
     expect(failure?.code).toBe(answer.json.error.code)
@@ -124,9 +124,9 @@ describe('a rejected login', () => {
     const kinds = ['unknown', 'jane', 'disabled', 'locked', 'reset', 'unconfirmed']
     for (const email of kinds.map((kind) => `${kind}-2@tell.example`)) {
       provider.calls.length = 0
-      const before = (await eventsOf('public')).length
+      const before = (await loginsOf('public')).length
       const { headers, ...answer } = await login(email, 'wrong', { 'X-Correlation-Id': 'same' })
-      const events = (await eventsOf('public')).slice(before)
+      const events = (await loginsOf('public')).slice(before)
       const calls = provider.calls.map(({ operation }) => operation)
       const shown = events.map(({ type, data }) => [type, Object.keys(data), data.tenant_id])
       outcomes.push({ answer, headers, calls, shown })

@@ -1,8 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
+import { eraseOrder } from '#bin/commands/erase-order.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Call } from '#test/faults/faults.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
 const redriving = await startRedriving()
@@ -29,13 +33,28 @@ const publishedIds = () => published.map(({ type, data }) => `${type} ${data.id}
 const ofOrders = (ids: readonly string[]) =>
   ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
 
+/** Receives and handles the event of a paid order. */
+async function pay(id: string): Promise<void> {
+  const event = eventOf('order.paid', { id, tenant_id: 'redriven' })
+  const body = JSON.stringify(event)
+  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+}
+
 describe('failed changes of the relay', () => {
   test('are published after a redrive, and nothing else; their messages are deleted', async () => {
     const ids = await place(9)
     const records = await stream.read()
     giveUp(around(records, ids.slice(1, 4)))
     giveUp(around(records, ids.slice(6, 7)))
-    expect(await redrive()).toEqual({ messages: 2, from_stream: 4, from_table: 0, left: 0, faults: [] })
+    expect(await redrive()).toEqual({
+      messages: 2,
+      from_stream: 4,
+      from_table: 0,
+      left: 0,
+      lost: 0,
+      faults: [],
+    })
     expect(publishedIds()).toEqual(ofOrders([...ids.slice(1, 4), ...ids.slice(6, 7)]))
     expect(dead.left()).toEqual([])
     expect(await redrive()).toMatchObject({ messages: 0, left: 0 })
@@ -84,13 +103,31 @@ describe('failed changes of the relay', () => {
   })
 })
 
+describe('changes whose events this release cannot build', () => {
+  test('are named and stay in the queue, and the others are published', async () => {
+    const events = ['order.created.v9']
+    const key = { pk: 'order#t#0', sk: crypto.randomUUID() }
+    const [before = ''] = await place(1)
+    const outbox = { at: Date.parse('2026-01-01T00:00:00Z'), correlation_id: 'c', events }
+    await service.table.put({ item: { ...key, id: key.sk, outbox }, condition: 'none' })
+    const [after = ''] = await place(1)
+    giveUp(around(await stream.read(), [before, after]))
+    const { faults, ...numbers } = await redrive()
+    expect(numbers).toMatchObject({ messages: 0, from_stream: 2, left: 1, lost: 1 })
+    expect(faults).toEqual([
+      `order#t#0 ${key.sk}: order.created.v9 cannot be built: this release does not define it`,
+    ])
+    expect(publishedIds()).toEqual(ofOrders([before, after]))
+    expect(dead.left()).toHaveLength(1)
+  })
+})
+
 describe('changes that the stream no longer has', () => {
   const gone = { shardId: 'shardId-00000001573689847184-864758bb' }
   const outbox = (at: string) => ({
-    id: crypto.randomUUID(),
-    occurred_at: at,
+    at: Date.parse(at),
     correlation_id: 'c',
-    events: [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }],
+    events: [{ name: 'order.created.v1', data: { id: at, tenant_id: 't' } }],
   })
 
   test('are rebuilt from the table: the events of the period, with their ids, and no others', async () => {
@@ -105,7 +142,7 @@ describe('changes that the stream no longer has', () => {
     giveUp(around(records, ids.slice(0, 2)), gone)
     giveUp(around(records, ids.slice(3)), gone)
     const { from_table, ...numbers } = await redrive()
-    expect(numbers).toEqual({ messages: 2, from_stream: 0, left: 0, faults: [] })
+    expect(numbers).toEqual({ messages: 2, from_stream: 0, left: 0, lost: 0, faults: [] })
     expect(from_table).toBeGreaterThanOrEqual(5)
     const ours = (events: PublishedEvent[]) => events.filter(({ data }) => ids.includes(data.id))
     const byId = (one: PublishedEvent, other: PublishedEvent) => (one.event_id < other.event_id ? -1 : 1)
@@ -150,6 +187,42 @@ describe('changes that the stream no longer has', () => {
     expect([publishedIds(), dead.left().length]).toEqual([[], 1])
   })
 
+  test('and were followed by others are rebuilt if they created their item', async () => {
+    const [id = ''] = await place(1)
+    const records = await stream.read()
+    await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
+    const created = published.splice(0).filter(({ data }) => data.id === id)
+    await pay(id)
+    giveUp(around(records, [id]), gone)
+    expect(await redrive()).toMatchObject({ messages: 1, lost: 0 })
+    expect(published.filter(({ data }) => data.id === id)).toMatchObject([...created, { type: 'order.paid' }])
+  })
+
+  test('and were replaced by later events are named, and their message stays', async () => {
+    const replaced = new Date(Date.now() - 1000).toISOString()
+    const key = { pk: 'cart#t#0', sk: 'replaced' }
+    const changed = { ...outbox(new Date().toISOString()), id: 'b', replaced: [Date.parse(replaced)] }
+    await service.table.put({ item: { ...key, outbox: changed }, condition: 'none' })
+    const ids = await place(1)
+    giveUp(around(await stream.read(), ids), gone)
+    const { faults, ...numbers } = await redrive()
+    expect(numbers).toMatchObject({ messages: 0, left: 1, lost: 1 })
+    expect(faults).toEqual([`cart#t#0 replaced: the events of ${replaced} are not stored any more`])
+    expect(publishedIds()).toEqual(expect.arrayContaining(ofOrders(ids)))
+    await service.table.transact([{ remove: key, condition: 'none' }])
+  })
+
+  test('of an erased order are named', async () => {
+    const [id = ''] = await place(1)
+    const records = await stream.read()
+    await eraseOrder({ table: service.table, clock: systemClock, name: 'jane' }, 'redriven', id)
+    giveUp(around(records, [id]), gone)
+    const { faults, lost } = await redrive()
+    expect(lost).toBe(1)
+    expect(faults[0]).toMatch(new RegExp(`${id}: the events of .* are not stored any more`))
+    await service.table.transact([{ remove: keyOf('redriven', 'order', id), condition: 'none' }])
+  })
+
   test('stay in the queue while the function fails', async () => {
     const ids = await place(1)
     giveUp(around(await stream.read(), ids), gone)
@@ -188,15 +261,15 @@ describe('a time without dead letters', () => {
 
   /** Stores an item whose events were never published. */
   async function unpublished(at: string): Promise<void> {
-    const events = [{ type: 'order.created', version: 1, data: { id: at, tenant_id: 't' } }]
-    const outbox = { id: crypto.randomUUID(), occurred_at: at, correlation_id: 'c', events }
+    const events = [{ name: 'order.created.v1', data: { id: at, tenant_id: 't' } }]
+    const outbox = { at: Date.parse(at), correlation_id: 'c', events }
     await service.table.put({ item: { pk: 'order#t#0', sk: at, outbox }, condition: 'none' })
   }
 
   test('is published again, with the ids of its events, and no other time is', async () => {
     await unpublished('2026-01-10T12:00:00.000Z')
     await unpublished('2026-01-12T12:00:00.000Z')
-    expect(await redriveWindow(around('2026-01-10T12:00:00.000Z'))).toBe(1)
+    expect(await redriveWindow(around('2026-01-10T12:00:00.000Z'))).toEqual({ from_table: 1, lost: [] })
     expect(publishedIds()).toEqual(['order.created 2026-01-10T12:00:00.000Z'])
   })
 

@@ -39,7 +39,7 @@ interface Redriving {
   /** Runs the command with these functions instead of AWS Lambda. */
   redrive(source?: StreamSource): Promise<Redriven>
   /** Runs it for the changes of a time, without dead letters. */
-  redriveWindow(window: Window, source?: StreamSource): Promise<number>
+  redriveWindow(window: Window, source?: StreamSource): ReturnType<typeof redriveWindow>
   place(count: number): Promise<string[]>
   /** Receives an event of another service that has a task. @returns the queued messages */
   receive(): Promise<string>

@@ -3,7 +3,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -31,7 +31,7 @@ async function send(id: string, how = async () => {}): Promise<void> {
 const mailItem = async (id: string) => await service.table.get(mailKey(id))
 const published = async (id: string) => {
   const item = await mailItem(id)
-  return item?.outbox ? publishedEvents(item).map(({ type }) => type) : []
+  return item?.outbox ? eventsOf(item).map(({ type }) => type) : []
 }
 
 describe('otp.delivered on the delivery event', () => {

@@ -9,9 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { bundle } from '#bin/build/bundle.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
 import { type Service, startService, testSecret } from '#test/support/service.ts'
@@ -110,7 +109,7 @@ describe('the mail of a code', () => {
     const item = await kept(id)
     expect(item).toMatchObject({ state: 'sent' })
     expect(item).not.toHaveProperty('sealed')
-    expect(publishedEvents(item as never)).toMatchObject([
+    expect(eventsOf(item as never)).toMatchObject([
       {
         type: 'otp.delivered',
         data: { id, tenant_id: 'public', user_id: item?.user_id, email_hash: item?.email_hash },

@@ -3,7 +3,7 @@ import { personOf } from '#shared/identity/person.ts'
 import { codeKeyPurpose, digitsOf } from '#shared/otp/code-digits.ts'
 import { asCode, codeKey } from '#shared/otp/code-item.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import {
   mailOf,
   newEmail,
@@ -40,14 +40,14 @@ describe('a one-time code', () => {
     const { user_id, email_hash } = await person(email)
     const { message_id } = asked.json
     const data = { id: message_id, tenant_id: 'public', user_id, email_hash }
-    expect(publishedEvents((await codeItem(email)) as never)).toMatchObject([
+    expect(eventsOf((await codeItem(email)) as never)).toMatchObject([
       { type: 'otp.requested', version: 1, data, correlation_id: asked.headers['X-Correlation-Id'] },
     ])
     const mail = await mailOf(service, message_id)
     expect(mail).toEqual({ email, code: expect.stringMatching(/^\d{6}$/) })
     const answer = await verify(email, ` ${mail.code} `)
     expect([answer.status, Object.keys(answer.json)]).toEqual([200, ['session_id']])
-    const [event] = publishedEvents((await codeItem(email)) as never)
+    const [event] = eventsOf((await codeItem(email)) as never)
     expect(event?.data).toEqual({
       id: answer.json.session_id,
       tenant_id: 'public',
@@ -62,7 +62,7 @@ describe('a one-time code', () => {
     const email = newEmail()
     const code = await request(email)
     expect(outcome(await verify(email, otherThan(code)))).toBe(invalid)
-    const [event] = publishedEvents((await codeItem(email)) as never)
+    const [event] = eventsOf((await codeItem(email)) as never)
     expect(event).toMatchObject({ type: 'otp.verified', data: { success: false } })
     expect(outcome(await verify(email, code))).toBe('200')
   })

@@ -1,9 +1,9 @@
 import { expect } from '@jest/globals'
 import { largestId, smallestId } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { pendingPartitionsOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import type { FakePaymentProvider } from '../support/payment-provider/payment-provider.ts'
 import type { PaidRefund } from '../support/payment-provider/refund-ledger.ts'
 import type { Service } from '../support/service.ts'
@@ -31,7 +31,7 @@ export async function ledgerOf(
     ledger: (await service.items(tenant, 'ledger')) as unknown as LedgerEntry[],
     payouts: provider.refunds().filter(({ account }) => account === `acct_${tenant}`),
     succeededEvents: items
-      .flatMap(publishedEvents)
+      .flatMap(eventsOf)
       .flatMap(({ type, data }) => (type === 'refund.succeeded' ? data.id : [])),
   }
 }

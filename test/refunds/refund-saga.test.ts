@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
-import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { Outbox } from '#shared/platform/events/outbox.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
 import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
 import { openWork } from '#shared/platform/request/context.ts'
@@ -11,6 +11,7 @@ import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const tenant = 'acme'
@@ -170,7 +171,7 @@ describe('a refund that the provider pays', () => {
   test('publishes its success', async () => {
     const state = await start()
     await finish(state)
-    expect(publishedEvents(stored())).toMatchObject([
+    expect(eventsOf(stored())).toMatchObject([
       { type: 'refund.succeeded', version: 1, data: { id: state.id, tenant_id: tenant } },
     ])
   })

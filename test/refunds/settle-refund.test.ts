@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
@@ -9,6 +8,7 @@ import type { NextStatus, ProviderReport, RefundStatus } from '#shared/refunds/r
 import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const tenant = 'acme'
@@ -186,7 +186,7 @@ describe('an edge', () => {
     const published = new Set<string>()
     for (const one of [failed(1), succeeded(2), failed(3)]) {
       await report(id, one)
-      for (const { type, event_id } of publishedEvents(stored())) published.add(`${type} ${event_id}`)
+      for (const { type, event_id } of eventsOf(stored())) published.add(`${type} ${event_id}`)
     }
     expect([...published]).toEqual([expect.stringMatching(/^refund\.succeeded /)])
   })

@@ -3,7 +3,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { sessionCookie, sessionOf, sessionSecret, startSession } from '#shared/platform/identity/session.ts'
 import {
   created,
@@ -23,6 +22,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { inMemoryProvider, payEndpoint } from '#test/faults/payment-saga.ts'
 import { codeList } from '#test/listing/code-list.ts'
 import { idAt } from '#test/support/ids.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Call, type Service, startService } from '#test/support/service.ts'
 import { localSettings, shortTimeoutSettings } from '#test/support/settings.ts'
@@ -164,7 +164,7 @@ const endpoints = [
       const effects = {
         writes: [create({ ...key, id, name }, 'CONFLICT.soft_deleted')],
         audit,
-        events: [{ type: 'thing.made', version: 1, data: { id, tenant_id: scope.tenant } }],
+        events: [{ name: 'thing.made.v1', data: { id, tenant_id: scope.tenant } }],
         ...(name === 'taken' && { onConflict: async () => ok({ ...view, name: 'conflict' }) }),
       }
       return created(name === 'wrong' ? ('no object' as never) : view, {
@@ -342,7 +342,7 @@ describe('a response', () => {
     await make()
     expect(await service.items('acme', 'audit')).toMatchObject([{ action: 'things.make', result: 'allow' }])
     const [item] = await service.items('acme', 'order')
-    expect(publishedEvents(item as never)).toMatchObject([{ type: 'thing.made', data: { id } }])
+    expect(eventsOf(item as never)).toMatchObject([{ type: 'thing.made', data: { id } }])
   })
 
   test('without a body has no media type and no cookies', async () => {

@@ -5,7 +5,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import {
   mailOf,
   newEmail,
@@ -114,7 +114,7 @@ describe('one-time codes', () => {
       const context = { table, settings, derivedKey, clock: systemClock }
       await sendCode(json.message_id, context, async () => {})
       const item = await table.get(mailKey(json.message_id))
-      return item?.outbox ? publishedEvents(item).map(({ type }) => type) : []
+      return item?.outbox ? eventsOf(item).map(({ type }) => type) : []
     })
     expect(published).toEqual([['otp.delivered'], []])
   })

@@ -76,8 +76,8 @@ export const defects: Record<string, Defect> = {
   ),
   'an event id that is not derived': shared(
     'platform/events/outbox.ts',
-    'nameOf(event, once)),',
-    'nameOf(event, once) + Math.random()),',
+    'derivedId([item.pk, item.sk, id, index]',
+    'derivedId([item.pk, item.sk, id, index, Math.random()]',
   ),
   'a relay that goes on after a failure': shared(
     'platform/events/relay.ts',
@@ -86,8 +86,8 @@ export const defects: Record<string, Defect> = {
   ),
   'events without their write': shared(
     'platform/idempotency/commit.ts',
-    'changes[0] = { item: { ...first.item, outbox }, condition: first.condition }',
-    'if (events.length > 2) changes[0] = { item: { ...first.item, outbox }, condition: first.condition }',
+    'changes[0] = { item: withEvents(first, events, context), condition: first.condition }',
+    'if (events.length > 2) changes[0] = { item: withEvents(first, events, context), condition: first.condition }',
   ),
   'tasks that are not redelivered': {
     file: 'functions/platform/enqueue-tasks/handler.ts',

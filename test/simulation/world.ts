@@ -1,4 +1,5 @@
 import type { DynamoDBRecord } from 'aws-lambda'
+import { eventDefinitions } from '#functions/events.ts'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
@@ -543,7 +544,7 @@ export class World {
       this.published.push(...events.slice(0, count))
       return events.map((_, index) => index >= count)
     }
-    const { failedFrom } = await relay(changes, (events) =>
+    const { failedFrom } = await relay(changes, eventDefinitions, (events) =>
       process.call({
         name: 'publish',
         effect: () => publish(events, events.length),

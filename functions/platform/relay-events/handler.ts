@@ -5,11 +5,12 @@ import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import { streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
+import { eventDefinitions } from '../../events.ts'
 
 /** Publishes the events of the table's stream on the bus, in order. */
 export const handler = streamFunction(async (records, { log, environment }) => {
   const publish = eventBridge(environment('EVENT_BUS_NAME') ?? '')
-  const { published, failedFrom, fault } = await relay(records.map(changeOf), publish)
+  const { published, failedFrom, fault } = await relay(records.map(changeOf), eventDefinitions, publish)
   const failed = failedFrom === undefined ? 0 : 1
   const code = failed ? 'EVENTS_NOT_PUBLISHED' : 'EVENTS_PUBLISHED'
   if (published > 0 || failed) log.relay({ code, published, failed, fault })

@@ -2,21 +2,26 @@ import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import { utc } from '../formats/text.ts'
-import type { OutgoingEvent } from './outbox.ts'
+import type { EventForm, OutgoingEvent } from './outbox.ts'
 
 /** The definition of an event, used by its producers and consumers, the API description and the tests. */
-export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> {
-  type: string
+export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> extends EventForm {
   /** While subscribers migrate, several versions are published; a rule on the bus selects one by `detail.version`. */
   version: number
   /** A one-sentence description of the event. */
   summary: string
   /** Builds the schema of its `data`. A function, so only descriptions and checks pay for building it. */
   data: (settings: Settings) => Data
+  /**
+   * Set while the previous release cannot build the event from its item: the event is stored with its whole data, because
+   * a relay of that release may meet it.
+   */
+  storedWhole?: true
 }
 
+/** @param definition its version is never edited after a release: stored events are built from it */
 export function defineEvent<const Data extends v.GenericSchema>(
-  definition: EventDefinition<Data>,
+  definition: EventDefinition<Data> & { held?: { [Field in keyof v.InferOutput<Data>]?: string } },
 ): EventDefinition<Data> {
   return definition
 }
@@ -26,15 +31,27 @@ export function defineEvent<const Data extends v.GenericSchema>(
  * @param once events of one type, version and tenant with the same value have the same id
  */
 export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data']>>(
-  { type, version }: EventDefinition<Data>,
+  definition: EventDefinition<Data>,
   data: v.InferOutput<Data>,
   once?: string,
 ): OutgoingEvent {
-  return { type, version, data, ...(once !== undefined && { once }) }
+  return { ...outlineOf(definition), data, ...(once !== undefined && { once }) }
+}
+
+function outlineOf({
+  type,
+  version,
+  held,
+  storedWhole,
+}: EventDefinition): Pick<OutgoingEvent, 'name' | 'held'> {
+  return { name: `${type}.v${version}`, ...(held && !storedWhole && { held }) }
 }
 
 /** The common properties of the data of all events. */
 export const subject = { id: v.string(), tenant_id: v.string() }
+
+/** The common properties, of events whose subject is their item. */
+export const heldSubject = { id: 'id', tenant_id: 'tenant_id' } as const
 
 /** The events about a resource whose data the setting events.payloads decides. */
 type ResourceEvent = keyof Settings['events.payloads']
@@ -42,31 +59,32 @@ type ResourceEvent = keyof Settings['events.payloads']
 type ResourceEventDefinition = EventDefinition & { type: ResourceEvent }
 
 /**
- * Defines an event whose data is the id and tenant of a resource, or the resource as callers read it.
+ * Defines an event whose data is the id and tenant of a resource, or the resource as callers read it. Settings decide
+ * which, and the resource changes, so only the id and the tenant are taken from the item.
  * @param view the schema of the resource in responses
  */
 export function defineResourceEvent({
   view,
   ...definition
-}: Omit<ResourceEventDefinition, 'data'> & {
+}: Omit<ResourceEventDefinition, 'data' | 'held'> & {
   view: (settings: Settings) => { entries: v.ObjectEntries }
 }): ResourceEventDefinition {
   const data = (settings: Settings) => {
     const fields = showsResource(definition.type, settings) ? view(settings).entries : {}
     return v.pipe(v.strictObject({ ...fields, ...subject }), openPoint('events.payloads'))
   }
-  return { ...definition, data }
+  return { ...definition, data, held: heldSubject }
 }
 
 /** Returns an event about a resource. */
 export function resourceEvent<Resource extends { id: string; tenant_id: string }>(
-  { type, version }: ResourceEventDefinition,
+  definition: ResourceEventDefinition,
   resource: Resource,
   { viewOf, settings }: { viewOf: (resource: Resource, settings: Settings) => object; settings: Settings },
 ): OutgoingEvent {
   const { id, tenant_id } = resource
-  const fields = showsResource(type, settings) ? viewOf(resource, settings) : {}
-  return { type, version, data: { ...fields, id, tenant_id } }
+  const fields = showsResource(definition.type, settings) ? viewOf(resource, settings) : {}
+  return { ...outlineOf(definition), data: { ...fields, id, tenant_id } }
 }
 
 function showsResource(type: ResourceEvent, settings: Settings): boolean {

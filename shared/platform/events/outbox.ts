@@ -1,29 +1,62 @@
 import type { Settings } from '../../settings/register.ts'
-import { derivedId } from '../base/clock.ts'
+import { derivedId, timestamp } from '../base/clock.ts'
 import type { TraceContext } from '../base/correlation.ts'
 import type { Item } from '../table/keys.ts'
 
-/** An event of a write, published after the write is committed. */
-export interface OutgoingEvent {
+/** The fields of an event's data that its item holds and never changes, each with the attribute of the item. */
+export type HeldFields = Readonly<Record<string, string>>
+
+/** The part of an event's definition from which the relay builds its data. */
+export interface EventForm {
   type: string
   version: number
+  held?: HeldFields
+}
+
+type EventData = Record<string, unknown> & { id: string; tenant_id: string }
+
+/** An event of a write, published after the write is committed. */
+export interface OutgoingEvent {
+  /** Its type and version, such as `order.placed.v1`. */
+  name: string
+  held?: HeldFields
   /** Never contains an e-mail address, a secret or another tenant's id. */
-  data: Record<string, unknown> & { id: string; tenant_id: string }
+  data: EventData
   /** Events of one type, version and tenant with the same value have the same id. */
   once?: string
 }
 
-/** The events of one commit, stored on their item. */
-export interface Outbox extends TraceContext {
-  /** The id of the commit, from which the ids of its events are derived. */
-  id: string
-  occurred_at: string
+/**
+ * An event on its item. Its name suffices if the item holds all of the data; else it has the rest, or the whole data if its
+ * definition takes nothing from the item. It has an id unless the id is derived from the commit.
+ */
+export type StoredEvent =
+  | string
+  | { name: string; id?: string; rest?: Record<string, unknown>; data?: EventData }
+
+/** The events of one commit. */
+export interface StoredCommit extends TraceContext {
+  /** Milliseconds since 1970. */
+  at: number
   correlation_id: string
-  events: OutgoingEvent[]
+  events: StoredEvent[]
+}
+
+/** The events of an item, stored on it: those of its latest commit and of its creation. */
+export interface Outbox extends StoredCommit {
+  /** Distinguishes the changes of an item. Absent on its creation. */
+  id?: string
+  /** The events of the creation, once a change has events. */
+  creation?: StoredCommit
+  /** The times of changes whose events were replaced by later ones: the latest, in milliseconds since 1970. */
+  replaced?: number[]
 }
 
 /** An event as subscribers receive it. */
-export interface PublishedEvent extends Omit<OutgoingEvent, 'once'>, TraceContext {
+export interface PublishedEvent extends TraceContext {
+  type: string
+  version: number
+  data: EventData
   /** Derived from the commit: an event that is published twice keeps its id. */
   event_id: string
   occurred_at: string
@@ -31,22 +64,64 @@ export interface PublishedEvent extends Omit<OutgoingEvent, 'once'>, TraceContex
   source: 'commerce-api'
 }
 
-/** Returns the events of an item's latest commit. */
-export function publishedEvents(item: Item): PublishedEvent[] {
-  const outbox = item.outbox as Outbox | undefined
-  if (!outbox) return []
-  const { id, events, ...circumstances } = outbox
-  return events.map(({ once, ...event }, index) => ({
-    event_id: derivedId(once === undefined ? `${id}|${index}` : nameOf(event, once)),
-    ...event,
-    ...circumstances,
-    source: 'commerce-api',
-  }))
+/**
+ * Returns the events of an item's creation and of its latest change.
+ * @param forms the events of this release
+ * @param before the item before a change, whose events are left out
+ * @throws Error if the data of an event cannot be built
+ */
+export function publishedEvents(item: Item, forms: readonly EventForm[], before?: Item): PublishedEvent[] {
+  const known = new Set(commitsOf(before).map(({ id }) => id))
+  return commitsOf(item)
+    .filter(({ id }) => !known.has(id))
+    .flatMap(({ id = '', at, events, ...circumstances }) =>
+      events.map((event, index): PublishedEvent => {
+        const stored = typeof event === 'string' ? { name: event } : event
+        return {
+          event_id: stored.id ?? derivedId([item.pk, item.sk, id, index].join('|')),
+          ...buildEvent(stored, item, forms),
+          occurred_at: timestamp(at),
+          ...circumstances,
+          source: 'commerce-api',
+        }
+      }),
+    )
 }
 
-/** Returns the name for an event id. Each version is a separate event; version 1 keeps the ids it had before others. */
-function nameOf({ type, version, data }: Omit<OutgoingEvent, 'once'>, once: string): string {
-  return `${version === 1 ? type : `${type}.v${version}`}|${data.tenant_id}|${once}`
+function commitsOf(item: Item | undefined): (StoredCommit & { id?: string })[] {
+  if (!item?.outbox) return []
+  const { creation, replaced: _, ...latest } = item.outbox as Outbox
+  return creation ? [creation, latest] : [latest]
+}
+
+/**
+ * Returns what an erased item keeps of its events: their times, so a redrive can name the events that it cannot rebuild.
+ */
+export function erasedEvents({ outbox }: Item): Pick<Outbox, 'at' | 'events' | 'replaced'> | undefined {
+  if (!outbox) return undefined
+  const { at, creation, replaced = [] } = outbox as Outbox
+  return { at, events: [], replaced: [...(creation ? [creation.at] : []), ...replaced, at] }
+}
+
+/**
+ * Builds an event from its stored part and its item.
+ * @throws Error if this release does not know the event, or the item has lost an attribute
+ */
+function buildEvent(
+  { name, rest = {}, data }: Exclude<StoredEvent, string>,
+  item: Item,
+  forms: readonly EventForm[],
+): Pick<PublishedEvent, 'type' | 'version' | 'data'> {
+  const [, type = '', number] = /^(.+)\.v(\d+)$/.exec(name) ?? []
+  const version = Number(number)
+  if (data) return { type, version, data }
+  const held = forms.find((one) => one.type === type && one.version === version)?.held
+  if (!held) throw new Error(`${name} cannot be built: this release does not define it`)
+  const taken = Object.entries(held).filter(([field]) => rest[field] === undefined)
+  const lost = taken.find(([, attribute]) => item[attribute] === undefined)
+  if (lost) throw new Error(`${name} cannot be built: its item has no ${lost[1]}`)
+  const fields = Object.fromEntries(taken.map(([field, attribute]) => [field, item[attribute]]))
+  return { type, version, data: { ...fields, ...rest } as EventData }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Item } from '../table/keys.ts'
-import { type PublishedEvent, publishedEvents } from './outbox.ts'
+import { type EventForm, type PublishedEvent, publishedEvents } from './outbox.ts'
 
 /** A change of an item, as the table's stream delivers it. */
 export interface StreamChange {
@@ -21,9 +21,17 @@ interface Relayed {
 /** The maximum number of entries of one PutEvents call. */
 const batchSize = 10
 
-/** Publishes the events of changes in order, up to the first failure. Publishing an event twice is harmless. */
-export async function relay(changes: readonly StreamChange[], publish: Publish): Promise<Relayed> {
-  const outgoing = changes.flatMap((change) => newEvents(change).map((event) => ({ event, change })))
+/**
+ * Publishes the events of changes in order, up to the first failure. Publishing an event twice is harmless. A change whose
+ * events cannot be built is a failure too: it is never skipped, and ends among the dead letters.
+ * @param forms the events of this release
+ */
+export async function relay(
+  changes: readonly StreamChange[],
+  forms: readonly EventForm[],
+  publish: Publish,
+): Promise<Relayed> {
+  const { outgoing, ...unbuilt } = outgoingOf(changes, forms)
   let published = 0
   for (const batch of batchesOf(outgoing)) {
     let failed: boolean[]
@@ -38,7 +46,25 @@ export async function relay(changes: readonly StreamChange[], publish: Publish):
     const first = failed.indexOf(true)
     if (first >= 0) return { published, failedFrom: batch[first]?.change.sequenceNumber, fault }
   }
-  return { published, failedFrom: undefined, fault: undefined }
+  return { published, ...unbuilt }
+}
+
+/** Returns the events of changes, up to the first change whose events cannot be built. */
+function outgoingOf(
+  changes: readonly StreamChange[],
+  forms: readonly EventForm[],
+): Omit<Relayed, 'published'> & { outgoing: Outgoing[] } {
+  const outgoing: Outgoing[] = []
+  for (const change of changes) {
+    const { before, after, sequenceNumber: failedFrom } = change
+    try {
+      const events = after ? publishedEvents(after, forms, before) : []
+      outgoing.push(...events.map((event) => ({ event, change })))
+    } catch (fault) {
+      return { outgoing, failedFrom, fault }
+    }
+  }
+  return { outgoing, failedFrom: undefined, fault: undefined }
 }
 
 interface Outgoing {
@@ -65,11 +91,4 @@ function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
     changes.set(item, one.change)
   }
   return batches
-}
-
-/** Returns the events of a change that the item's earlier state does not contain. */
-function newEvents({ before, after }: StreamChange): PublishedEvent[] {
-  if (!after) return []
-  const known = new Set(before ? publishedEvents(before).map(({ event_id }) => event_id) : [])
-  return publishedEvents(after).filter(({ event_id }) => !known.has(event_id))
 }
