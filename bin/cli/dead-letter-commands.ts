@@ -60,7 +60,7 @@ export function defineDeadLetters(define: Define): void {
     .option('--to <time>', 'such as 2026-01-31T13:00:00Z; by default now', parseTime)
     .addOption(stack)
     .action(async (name, { stack, from, to }) => {
-      const { redrive } = await import('../commands/redrive.ts')
+      const { redrive } = await import('../commands/redrive/redrive.ts')
       const { checkWindow } = await import('../commands/replay.ts')
       const now = new Date()
       if (to && !from) throw new UsageError('--to needs --from')

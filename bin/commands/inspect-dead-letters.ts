@@ -6,7 +6,7 @@ import type { Table } from '#shared/platform/table/table.ts'
 import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
 import { type DeadLetter, type DeadLetters, deadLettersAt, unique } from './dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from './deployment.ts'
-import { FailedBatch } from './redrive-stream.ts'
+import { FailedBatch } from './redrive/redrive-stream.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** The dependencies of the commands on single dead letters. */

@@ -8,9 +8,9 @@ import {
   redriveStream,
   redriveWindow,
   type StreamSource,
-} from '#bin/commands/redrive-stream.ts'
+} from '#bin/commands/redrive/redrive-stream.ts'
+import { tableChanges } from '#bin/commands/redrive/table-changes.ts'
 import type { Window } from '#bin/commands/replay.ts'
-import { tableChanges } from '#bin/commands/table-changes.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { type Service, startService } from '#test/support/service.ts'

@@ -9,7 +9,7 @@ import {
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
-import type { DeployedStack } from './deployment.ts'
+import type { DeployedStack } from '../deployment.ts'
 
 /** An inclusive range of one shard of the table's stream. */
 interface StreamRange {

@@ -2,10 +2,10 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import type { DynamoDBRecord } from 'aws-lambda'
 import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
-import { type DeadLetter, type DeadLetters, unique } from './dead-letters.ts'
-import type { DeployedStack } from './deployment.ts'
+import { type DeadLetter, type DeadLetters, unique } from '../dead-letters.ts'
+import type { DeployedStack } from '../deployment.ts'
+import type { Window } from '../replay.ts'
 import { itemsWithEvents, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
-import type { Window } from './replay.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
 /** The kind of table changes that a function receives. */
