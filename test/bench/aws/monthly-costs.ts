@@ -14,16 +14,19 @@ export function backupsKept(stacks: Readonly<Record<string, Template>>): number 
     }, 0)
 }
 
-/** USD a month that depend on orders, for millions of orders a month. The orders of one month are stored. */
+/**
+ * USD a month that depend on orders, for millions of orders a month.
+ * @param months how long orders were placed at this rate: all of them are stored
+ */
 export function costsOfOrders(
   millions: number,
   order: MeasuredRequest,
-  { backups, logDays }: { backups: number; logDays: number },
+  { backups, logDays, months }: { backups: number; logDays: number; months: number },
 ): Record<string, number> {
-  const gigabytes = millions * assumed.orderKilobytes
+  const gigabytes = millions * months * assumed.orderKilobytes
   return {
     'Requests and the table’s units': millions * (sumOf(basicCosts()) + tableCosts(order)),
-    'Events, with the relay': millions * (prices.event.usd + prices.lambdaCall.usd),
+    'Events, with the relay': millions * assumed.orderEvents * (prices.event.usd + prices.lambdaCall.usd),
     'Stored logs': millions * assumed.logKilobytes * (logDays / 30) * prices.logStored.usd,
     'Stored table': gigabytes * prices.tableStored.usd,
     'Point-in-time recovery': gigabytes * prices.pointInTime.usd,

@@ -2,7 +2,7 @@ import type { Template } from '#test/infrastructure/synthesis.ts'
 import { daysOfLogs, fixedCosts, minutesOfMonth, retention } from './fixed-costs.ts'
 import { backupsKept, costsOfOrders, sumOf } from './monthly-costs.ts'
 import { type Price, prices, region } from './prices.ts'
-import { assumed, basicCosts, measuredRequests, tableCosts } from './request-costs.ts'
+import { assumed, basicCosts, type MeasuredRequest, measuredRequests, tableCosts } from './request-costs.ts'
 
 /** Returns the page on costs, from the templates of a stage and the page of the benchmark. */
 export function costsPage(stacks: Readonly<Record<string, Template>>, measured: string): string {
@@ -10,6 +10,8 @@ export function costsPage(stacks: Readonly<Record<string, Template>>, measured: 
   const total = fixed.reduce((sum, { count, price }) => sum + count * price.usd, 0)
   const basic = basicCosts()
   const basicTotal = sumOf(basic)
+  const backupsOfMonth = assumed.orderKilobytes * backupsKept(stacks) * prices.backupStored.usd
+  const dearBackupMonths = Math.ceil((basicTotal + tableCosts(orderOf(measured))) / backupsOfMonth)
   return `# What the service costs on AWS
 
 Written by \`npm run generate\` from the templates of the stage prod and the units in
@@ -56,11 +58,14 @@ ${table(
 
 ## With 1, 10 and 100 million orders a month
 
-${ordersTable(stacks, measured, total)}
+Each order is one request and ${assumed.orderEvents} events; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
+No order is ever deleted, so the table, its recovery and its backups grow by the same sum each month. A backup of DynamoDB is
+always a full copy. The nights of weekly backups are counted twice.
 
-Each order is one request and one event; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
-The orders of one month are stored: the table, its recovery and its backups cost as much again for each further month of orders. A backup
-of DynamoDB is always a full copy. The nights of weekly backups are counted twice.
+${periods.map(({ name, months }) => `### ${name}\n\n${ordersTable(stacks, measured, { fixed: total, months })}`).join('\n\n')}
+
+After ${dearBackupMonths} months at the same rate, the backups cost more than the requests of a month. Lower \`storage.backups.keptDays\` and
+\`weeklyKeptDays\` first: each nightly copy less saves ${usd(prices.backupStored.usd)} for each GB of the table and month.
 
 ## By what is stored, sent and encrypted
 
@@ -92,11 +97,27 @@ ${table(
 `
 }
 
-/** The costs of a month by the number of orders. */
-function ordersTable(stacks: Readonly<Record<string, Template>>, measured: string, fixed: number): string {
+/** How long orders were placed at the same rate. */
+const periods = [
+  { name: 'In the first month', months: 1 },
+  { name: 'After one year', months: 12 },
+  { name: 'After five years', months: 60 },
+]
+
+function orderOf(measured: string): MeasuredRequest {
   const order = measuredRequests(measured).find(({ request }) => request === 'create an order')
   if (!order) throw new Error('the benchmark has no order')
-  const kept = { backups: backupsKept(stacks), logDays: Math.max(...daysOfLogs(stacks)) }
+  return order
+}
+
+/** The costs of a month by the number of orders. */
+function ordersTable(
+  stacks: Readonly<Record<string, Template>>,
+  measured: string,
+  { fixed, months }: { fixed: number; months: number },
+): string {
+  const order = orderOf(measured)
+  const kept = { backups: backupsKept(stacks), logDays: Math.max(...daysOfLogs(stacks)), months }
   const columns = [1, 10, 100].map((millions) => ({
     'Without a request': fixed,
     ...costsOfOrders(millions, order, kept),

@@ -19,6 +19,8 @@ export const assumed = {
   tracedShare: 0.05,
   /** The order and its audit record in the table. Its idempotency record expires. */
   orderKilobytes: 0.7,
+  /** `order.created` and `order.placed`. */
+  orderEvents: 2,
 }
 
 /** Reads the measured units from the first table of the benchmark's page. An index entry is a separate write unit. */

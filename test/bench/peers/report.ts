@@ -20,16 +20,31 @@ export function asPage([ours, inside, ...peers]: Figures[], effort: Effort, vers
   const names = peers.map(({ side }) => side)
   return `# Beside two commerce servers
 
-Written by \`npm run bench:peers\`; do not edit. All of it is one run on one machine, each side in turn. Requests a second
-are those of that machine and travel badly; the ratios are what the run is made for, and they move with what else the
-machine does: see the range.
+Written by \`npm run bench:peers\`; do not edit. All of it is one run on one machine, each side in turn.
 
 ${effort.clients} clients send one request after the other over kept connections. Each figure is the median of ${effort.rounds} rounds of ${effort.requests}
 requests, after a warm-up of ${effort.warmUp} requests of each operation. The clients share the machine's processors with all sides.
 
+## Processor time of the server
+
+Milliseconds of processor that a side's server takes for a request. This comes first: it is what the programs differ in. It holds
+still where the clock shows what else the machine does, and none of the databases beside the servers is what runs on AWS.
+Above 1 a peer takes more.
+
+| Operation | This service | ${names.join(' | ')} | ${names.map((name) => `${name} ÷ this service`).join(' | ')} |
+|---|---|${peers.map(() => '---|---|').join('')}
+${operations.map((operation) => serverRow(operation, ours, peers)).join('\n')}
+
+The databases take, in milliseconds of processor for a request:
+
+| Operation | DynamoDB Local of this service | ${names.map((name) => `PostgreSQL of ${name}`).join(' | ')} |
+|---|---|${peers.map(() => '---|').join('')}
+${operations.map((operation) => `| ${[operation, ...[ours, ...peers].map((side) => processorOf(side, operation, 'databaseMs').toFixed(1))].join(' | ')} |`).join('\n')}
+
 ## Requests a second
 
-Above 1 this service answers more. In brackets the smallest and the largest ratio of a round.
+Server and database together. They are those of this machine and travel badly; the ratios move with what else the machine
+does: see the range. Above 1 this service answers more. In brackets the smallest and the largest ratio of a round.
 
 ### All of them over HTTP
 
@@ -48,15 +63,6 @@ The ${effort.clients} clients call \`handleRequest\` in its own process; the pee
 ${operations.map((operation) => row(operation, inside, peers)).join('\n')}
 
 ${peers.map((peer) => verdict(inside, peer)).join('\n')}
-
-## Processor time
-
-Milliseconds that a side's server and its database take for a request, in that order, without the clients. This holds
-still where the clock shows what else the machine does. The ratio is that of the servers alone.
-
-| Operation | This service | ${names.join(' | ')} | ${names.map((name) => `${name} ÷ this service`).join(' | ')} |
-|---|---|${peers.map(() => '---|---|').join('')}
-${operations.map((operation) => processorRow(operation, ours, peers)).join('\n')}
 
 ## Milliseconds of a request, p50 and p95
 
@@ -106,17 +112,20 @@ function row(operation: Operation, ours: Figures, peers: Figures[]): string {
   return `| ${[operation, ...rates, ...ratios].join(' | ')} |`
 }
 
-function processorRow(operation: Operation, ours: Figures, peers: Figures[]): string {
-  const median = (side: Figures, part: 'serverMs' | 'databaseMs') =>
-    quantile(
-      side.rounds[operation].map((measured) => measured[part]),
-      0.5,
-    )
-  const figures = [ours, ...peers].map(
-    (side) => `${median(side, 'serverMs').toFixed(1)}, ${median(side, 'databaseMs').toFixed(1)}`,
+/** Returns the median milliseconds of processor that a part of a side takes for a request. */
+function processorOf({ rounds }: Figures, operation: Operation, part: 'serverMs' | 'databaseMs'): number {
+  return quantile(
+    rounds[operation].map((measured) => measured[part]),
+    0.5,
   )
-  const ratios = peers.map((peer) => (median(peer, 'serverMs') / median(ours, 'serverMs')).toFixed(1))
-  return `| ${[operation, ...figures, ...ratios].join(' | ')} |`
+}
+
+function serverRow(operation: Operation, ours: Figures, peers: Figures[]): string {
+  const [own = Number.NaN, ...others] = [ours, ...peers].map((side) =>
+    processorOf(side, operation, 'serverMs'),
+  )
+  const ratios = others.map((other) => other / own)
+  return `| ${[operation, ...[own, ...others, ...ratios].map((figure) => figure.toFixed(1))].join(' | ')} |`
 }
 
 function verdict(ours: Figures, peer: Figures): string {
