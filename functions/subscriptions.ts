@@ -138,7 +138,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'login/add-claims',
     description: 'Add tenant, role and scopes to access tokens',
     source: 'pool.token',
-    uses: ['table.write'],
+    uses: ['table.read', 'table.write'],
     impact: 'Users can neither log in with a password nor renew a login.',
   },
   {

@@ -48,6 +48,7 @@ export function defineTenantCommands(define: Define): void {
   defineApiKeyCommands(define)
   defineUsers(define)
   definePurge(define)
+  defineBlocks(define)
 }
 
 function defineErasure(define: Define): void {
@@ -135,7 +136,7 @@ function defineUsers(define: Define): void {
 function definePurge(define: Define): void {
   define(
     'tenants purge',
-    'Delete the data of a tenant in the table permanently. The audit records its start and its end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs. Requests of the tenant are not stopped: revoke its API keys and sessions and disable its users before.',
+    'Delete the data of a tenant in the table permanently. It blocks the tenant first: its callers get 403 POLICY.account.locked, and its imports are canceled. It deletes after a minute, when no request of the tenant is left, and after the imports and refunds under way. The tenant stays blocked until you unblock it. The audit records the block, the start and the end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs.',
     'tenants purge acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)
@@ -145,11 +146,47 @@ function definePurge(define: Define): void {
     .addOption(stack)
     .action(async (tenant, { withAudit, force, yes, stack }) => {
       const { purgeTenant, remaining } = await import('../commands/purge-tenant.ts')
-      await confirm(`Delete all data of ${tenant} permanently?`, yes)
+      await confirm(`Block ${tenant} and delete all its data permanently?`, yes)
       const operator = await operatorOf(stack)
       const deleted = await withProgress((report) =>
         purgeTenant(operator, tenant, { withAudit, force, report }),
       )
-      printRecord({ tenant, deleted, remaining })
+      printRecord({ tenant, deleted, remaining, blocked: true })
+    })
+}
+
+function defineBlocks(define: Define): void {
+  define(
+    'tenants block',
+    'Reject all requests of a tenant with 403 POLICY.account.locked, and ignore the events that name it. It takes effect within 30 seconds. No data is deleted. It is audited in the tenant.',
+    'tenants block acme --yes',
+  )
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (tenant, { yes, stack }) => {
+      const { blockTenant } = await import('../commands/block-tenant.ts')
+      await confirm(`Reject all requests of ${tenant}?`, yes)
+      await blockTenant(await operatorOf(stack), tenant)
+      printRecord({ tenant, blocked: true })
+    })
+  define(
+    'tenants unblock',
+    'Let the callers of a blocked tenant in again, within 30 seconds. A purged tenant starts without data.',
+    'tenants unblock acme',
+  )
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .addOption(stack)
+    .action(async (tenant, { stack }) => {
+      const { unblockTenant } = await import('../commands/block-tenant.ts')
+      await unblockTenant(await operatorOf(stack), tenant)
+      printRecord({ tenant, blocked: false })
+    })
+  define('tenants blocked', 'List the blocked tenants.', 'tenants blocked')
+    .addOption(stack)
+    .action(async ({ stack }) => {
+      const { readBlockedTenants } = await import('#shared/platform/identity/caller.ts')
+      const { tenants } = await readBlockedTenants(await tableOf(stack))
+      await printRecords(tenants.map((tenant) => ({ tenant })))
     })
 }

@@ -45,10 +45,10 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
   return value
 }
 
-/** Opens the table of a deployment, for work that may take ten minutes. */
+/** Opens the table of a deployment, for work that may take an hour. */
 export function openTable(stack: DeployedStack): Table {
   const client = new DynamoDBClient(stack.access)
-  const access = { clock: systemClock, budget: startBudget(systemClock, 600_000) }
+  const access = { clock: systemClock, budget: startBudget(systemClock, 3_600_000) }
   return dynamodbTable(client, outputOf(stack, 'TableName'), access)
 }
 

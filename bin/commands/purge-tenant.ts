@@ -1,11 +1,25 @@
 import { removeHoldCount, requireNoHolds } from '#shared/holds/legal-hold.ts'
-import { type Entity, entities, type Item, type Key, partitionsOf } from '#shared/platform/table/keys.ts'
-import type { Change, Update } from '#shared/platform/table/table.ts'
+import { cancelOperation } from '#shared/operations/cancel-operation.ts'
+import { findOperation } from '#shared/operations/operation-store.ts'
+import { blockMilliseconds } from '#shared/platform/identity/caller.ts'
+import {
+  type Entity,
+  entities,
+  type Item,
+  type Key,
+  type PendingWork,
+  partitionsOf,
+} from '#shared/platform/table/keys.ts'
+import { type Change, pendingEntries, type Update } from '#shared/platform/table/table.ts'
 import type { Report } from '../cli/output.ts'
+import { blockTenant } from './block-tenant.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25
+/** How long a purge waits for imports and refunds to end, in milliseconds, and how often it looks. */
+const maxWaitMilliseconds = 300_000
+const pollMilliseconds = 5000
 /** Keys are printable, so every sort key is in this range. */
 const [low, high] = [' ', '\u{10ffff}']
 
@@ -31,22 +45,38 @@ export const remaining: Readonly<Record<string, string>> = {
 }
 
 /**
- * Deletes the items of a tenant. The audit records the start, and the end with the counts. An interrupted run continues
- * when it is repeated, and then counts what both have deleted.
+ * Blocks a tenant, waits until nothing writes in it any more, and deletes its items. The block stays: the tokens of the
+ * tenant are still valid, and its users still exist.
  * @returns how many items of each entity were deleted
- * @throws Error for a name without data, unless it is forced; while anything of the tenant is under legal hold. A hold
- *   that is set during a purge stops it before its next batch.
+ * @throws Error for a name without data, unless it is forced; if imports or refunds of the tenant do not end; while
+ *   anything of the tenant is under legal hold
  */
 export async function purgeTenant(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
   const { withAudit, force = false, report = () => {} } = options
-  const { table } = operator
-  const purged = (Object.keys(entities) as Entity[]).filter(
-    (entity) => entity !== 'legal_hold' && (entity !== 'audit' || withAudit),
-  )
+  const { table, clock } = operator
   await transactUnlessHeld(operator, tenant, [])
   const earlier = await table.get(progressKey(tenant))
-  if (!(force || earlier || (await hasItems(operator, tenant, purged))))
+  if (!(force || earlier || (await hasItems(operator, tenant, purgedEntities(withAudit)))))
     throw new Error(`no data of a tenant ${tenant} was found: check the name, or use --force`)
+  await blockTenant(operator, tenant)
+  report('wait for requests', 0)
+  await clock.sleep(blockMilliseconds)
+  await endWork(operator, tenant, report)
+  return deleteTenant(operator, tenant, options)
+}
+
+/**
+ * Deletes the items of a tenant in which nobody writes. The audit records the start, and the end with the counts. An
+ * interrupted run continues when it is repeated, and then counts what both have deleted.
+ * @returns how many items of each entity were deleted
+ * @throws Error while anything of the tenant is under legal hold. A hold that is set during a purge stops it before its
+ *   next batch.
+ */
+export async function deleteTenant(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
+  const { withAudit, report = () => {} } = options
+  const { table } = operator
+  const purged = purgedEntities(withAudit)
+  const earlier = await table.get(progressKey(tenant))
   if (!earlier)
     await transactUnlessHeld(operator, tenant, [
       begin(tenant),
@@ -73,6 +103,43 @@ async function transactUnlessHeld({ table }: Operator, tenant: string, changes: 
 
 function underHold(tenant: string): Error {
   return new Error(`the tenant has data under legal hold: \`holds list --tenant ${tenant}\` shows all holds`)
+}
+
+/** Returns the entities to delete. The audit is the last, because the deletion of the others stops its writers. */
+function purgedEntities(withAudit: boolean): Entity[] {
+  const kept = ['audit', 'legal_hold']
+  const others = (Object.keys(entities) as Entity[]).filter((entity) => !kept.includes(entity))
+  return withAudit ? [...others, 'audit'] : others
+}
+
+/**
+ * Cancels the imports of a blocked tenant, and waits for them and for its interrupted refunds. A sweeper finishes these
+ * within minutes.
+ * @throws Error if some do not end
+ */
+async function endWork(operator: Operator, tenant: string, report: Report): Promise<void> {
+  const { table, clock } = operator
+  const until = clock.now() + maxWaitMilliseconds
+  for (;;) {
+    const imports = await entriesOf(operator, tenant, 'unfinished-operation')
+    const refunds = await entriesOf(operator, tenant, 'pending-saga')
+    if (imports.length + refunds.length === 0) return
+    for (const { sk } of imports) {
+      const operation = await findOperation(table, { tenant, operation_id: sk })
+      const { writes } = operation ? cancelOperation(operation, clock) : { writes: [] }
+      // If the import has changed meanwhile, the next round cancels it.
+      if (writes.length > 0) await table.transact(writes.map(({ onFailure: _, ...change }) => change))
+    }
+    const waiting = `${imports.length} imports and ${refunds.length} refunds`
+    if (clock.now() >= until)
+      throw new Error(`${waiting} of ${tenant} do not end: it stays blocked, so run the command again later`)
+    report(`wait for ${waiting}`, 0)
+    await clock.sleep(pollMilliseconds)
+  }
+}
+
+async function entriesOf({ table, clock }: Operator, tenant: string, work: PendingWork): Promise<Item[]> {
+  return (await pendingEntries(table, work, clock.now())).filter((entry) => entry.tenant === tenant)
 }
 
 /** The item that counts what a purge has deleted, until the purge ends. It is in no partition of the tenant. */

@@ -12,7 +12,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { make, revoke } from './api-keys.ts'
 import { baseUrlOf, type DeployedStack } from './deployment.ts'
 import { operatorOf } from './operator.ts'
-import { purgeTenant } from './purge-tenant.ts'
+import { deleteTenant } from './purge-tenant.ts'
 import { reach } from './reach.ts'
 import { type Receiver, sendEvent } from './webhook.ts'
 import { newSigningKey, signingSecret } from './webhook-secret.ts'
@@ -147,7 +147,7 @@ export async function verifyStack(
     await verify({ ...target, tenant, apiKey, waitSeconds: 120 }, report)
   } finally {
     await revoke(operator, tenant, key_id)
-    await purgeTenant(operator, tenant, { withAudit: true })
+    await deleteTenant(operator, tenant, { withAudit: true })
   }
   const { status } = await ask(target, listOrders, { headers: { [settings['auth.apiKeyHeader']]: apiKey } })
   if (status !== 401) throw new Error(`removal: expected 401 for the removed key, received ${status}`)

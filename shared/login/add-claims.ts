@@ -1,6 +1,7 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { auditPut } from '../platform/audit/record.ts'
 import type { Clock } from '../platform/base/clock.ts'
+import type { BlockCheck } from '../platform/identity/caller.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'
@@ -10,6 +11,7 @@ interface ClaimsContext {
   clock: Clock
   settings: Settings
   correlationId: string
+  isBlocked: BlockCheck
 }
 
 /**
@@ -20,7 +22,8 @@ const selfService = 'aws.cognito.signin.user.admin'
 
 /**
  * Adds the claims of a user to the tokens that the pool is about to issue. A token refresh is audited first as
- * token.rotated; without that record no token is issued.
+ * token.rotated; without that record no token is issued. A user of a blocked tenant gets a token without tenant and role,
+ * and no record.
  * @throws DEPENDENCY.*, when the record cannot be written; the pool then issues nothing
  */
 export async function addClaims(
@@ -30,8 +33,12 @@ export async function addClaims(
   const { triggerSource, request, callerContext } = event
   const user = userOf(request.userAttributes)
   const issuer = `https://cognito-idp.${event.region}.amazonaws.com/${event.userPoolId}`
-  if (triggerSource === 'TokenGeneration_RefreshTokens') await auditRotation(user, issuer, adding)
-  const { claims, scopes, groups } = claimsFor(user, callerContext.clientId, adding.settings)
+  // An error would raise the alarm on failing logins. The service rejects a token without a tenant.
+  const isBlocked = user.tenant !== undefined && (await adding.isBlocked(user.tenant, adding.table))
+  if (triggerSource === 'TokenGeneration_RefreshTokens' && !isBlocked)
+    await auditRotation(user, issuer, adding)
+  const identified = isBlocked ? { sub: user.sub, tenant: undefined, role: undefined } : user
+  const { claims, scopes, groups } = claimsFor(identified, callerContext.clientId, adding.settings)
   return {
     ...event,
     response: {

@@ -14,13 +14,19 @@ import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
  * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
- * as one of a type without a handler, is kept and counted.
+ * as one of a type without a handler or of a blocked tenant, is kept and counted.
  * @param events the handled events; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
 export async function handleEvent(
   eventId: string,
-  { table, clock, settings, log }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log'>,
+  {
+    table,
+    clock,
+    settings,
+    log,
+    isBlocked,
+  }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log' | 'isBlocked'>,
   events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'ignored' | 'known'> {
   const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
@@ -35,7 +41,8 @@ export async function handleEvent(
     const tenant = tenantOf(event, settings)
     const alert = (code: AlertCode) => log.alert(code, correlation)
     const context = { table, settings, now, alert, tenant, correlationId: correlation.id }
-    const decision = (await handlerOf(event, events)?.(event, context)) ?? 'ignored'
+    const handler = (await isBlocked(tenant, table)) ? undefined : handlerOf(event, events)
+    const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'
     await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({

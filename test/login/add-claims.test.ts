@@ -24,6 +24,7 @@ const add = async (userAttributes: Record<string, string>, triggerSource: string
     clock: service.clock,
     settings: service.settings,
     correlationId: 'invocation-1',
+    isBlocked: async (tenant) => tenant === 'blocked',
   })
   return answer.response.claimsAndScopeOverrideDetails
 }
@@ -67,6 +68,15 @@ describe('an access token', () => {
 })
 
 describe('an access token for a refresh token', () => {
+  test('of a blocked tenant has no claims of it', async () => {
+    expect(await add(attributes({ 'custom:tenant': 'blocked' }), refresh)).toEqual(added({}, []))
+  })
+
+  test('of a blocked tenant is not audited in it', async () => {
+    await add(attributes({ 'custom:tenant': 'blocked' }), refresh)
+    expect(await service.items('blocked', 'audit')).toEqual([])
+  })
+
   test('is audited in its tenant, with the user and without their e-mail', async () => {
     const details = await add(attributes({ 'custom:tenant': 'rotated' }), refresh)
     expect(details).toEqual(added({ tenant: 'rotated', roles: 'Editor' }, ['codes:read', 'codes:write']))

@@ -3,16 +3,17 @@ import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { purgeTenant } from '#bin/commands/purge-tenant.ts'
 import { checkWindow } from '#bin/commands/replay.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service
 let operator: Operator
 beforeAll(async () => {
-  service = await startService()
-  operator = { table: service.table, clock: systemClock, name: 'jane' }
+  const clock = movableSystemClock()
+  service = await startService({ clock })
+  operator = { table: service.table, clock, name: 'jane' }
 })
 
 const place = (tenant: string, key: string, cart_id: string) =>
@@ -79,6 +80,7 @@ describe('a tenant purged by an operator', () => {
     expect(await keptText()).not.toContain('canary-leaving')
     expect(await keptText()).toContain('canary-staying')
     expect(await service.items('leaving', 'audit')).toMatchObject([
+      { actor_id: 'jane', action: 'tenant.block' },
       { actor_id: 'jane', action: 'tenant.purge', after: { state: 'started' } },
       { actor_id: 'jane', action: 'tenant.purge', after: { order: 3, customer: 120 } },
     ])
@@ -108,23 +110,24 @@ describe('a purge', () => {
 
   test('that was interrupted is in the audit', async () => {
     await fill('interrupted-1')
-    await interrupted('interrupted-1', 3)
+    await interrupted('interrupted-1', 4)
     expect(await service.items('interrupted-1', 'audit')).toMatchObject([
+      { actor_id: 'jane', action: 'tenant.block' },
       { actor_id: 'jane', action: 'tenant.purge', after: { state: 'started' } },
     ])
   })
 
   test('that is repeated after an interruption counts the items of both runs', async () => {
     await fill('interrupted-2')
-    await interrupted('interrupted-2', 4)
+    await interrupted('interrupted-2', 5)
     const deleted = await purgeTenant(operator, 'interrupted-2', { withAudit: false })
     expect(deleted).toMatchObject({ order: 1, customer: 60 })
   })
 
   test('that is repeated after everything but its end counts all items', async () => {
     await fill('interrupted-3')
-    // The start, the order, and eight shards of customers come before the end.
-    await interrupted('interrupted-3', 11)
+    // The block, the start, the order, and eight shards of customers come before the end.
+    await interrupted('interrupted-3', 12)
     const deleted = await purgeTenant(operator, 'interrupted-3', { withAudit: false })
     expect(deleted).toMatchObject({ order: 1, customer: 60 })
   })

@@ -4,8 +4,9 @@ import { listHolds, releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import { purgeTenant } from '#bin/commands/purge-tenant.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
+
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 const reason = 'case 4711'
@@ -16,7 +17,7 @@ let codes = 0
 let tenant: string
 beforeAll(async () => {
   service = await startService()
-  operator = { table: service.table, clock: systemClock, name: 'jane' }
+  operator = { table: service.table, clock: movableSystemClock(), name: 'jane' }
 })
 
 /** Starts each test in a tenant without data. */

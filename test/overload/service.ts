@@ -110,6 +110,7 @@ export class OverloadedService {
         throw new Error('no operation of this model has files')
       },
       secret: async () => 'sk_test',
+      isBlocked: async () => false,
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
       environment: ignore,
     }

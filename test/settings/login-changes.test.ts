@@ -80,7 +80,9 @@ test('login.scopes, in the claims named by auth.scopeClaim and auth.roleClaim', 
     request: { userAttributes: { sub: 's', 'custom:tenant': 'acme', 'custom:role': 'Admin' } },
   } as unknown as PreTokenGenerationV2TriggerEvent
   const added = await both(async ({ settings, table }) => {
-    const { response } = await addClaims(event, { settings, table, clock: systemClock, correlationId: 'c' })
+    const isBlocked = async () => false
+    const context = { settings, table, clock: systemClock, correlationId: 'c', isBlocked }
+    const { response } = await addClaims(event, context)
     return response.claimsAndScopeOverrideDetails
   })
   const scopesToSuppress = ['aws.cognito.signin.user.admin']

@@ -329,6 +329,7 @@ export class World {
       openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
+      isBlocked: async () => false,
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
       environment: () => undefined,
     }

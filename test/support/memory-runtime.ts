@@ -60,6 +60,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     openTable,
     openFiles: none,
     secret: none,
+    isBlocked: async () => false,
     derivedKey: async (purpose) => deriveKey('a secret of the tests', purpose),
     environment: () => undefined,
     beforeCall: () => {},

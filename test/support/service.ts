@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
 import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
+import { blockCheck } from '#shared/platform/identity/caller.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
@@ -65,6 +66,8 @@ export interface ServiceOptions {
   transit?: Transit
   /** A table to share, or one of `createTable`, which other processes can read; absent for one of `newTable`. */
   tableName?: string
+  /** Reads the blocked tenants, as on AWS. Tests that count calls would see a read at some request of a slow run. */
+  readsBlocks?: true
   /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
@@ -109,6 +112,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const access = { clock, budget, criticality }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
     },
+    isBlocked: options.readsBlocks ? blockCheck(clock) : async () => false,
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
     environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }

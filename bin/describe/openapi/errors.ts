@@ -8,7 +8,8 @@ import { type Json, opened } from './schemas.ts'
 /** The codes of requests of a kind. A new code of one of these families is described without another list. */
 const families = {
   every: /^VALIDATION\.(header|accept|request)\.|^(RATE_LIMIT|DEPENDENCY|TRANSIENT|INTERNAL)\./,
-  bearer: /^AUTH\.|^AUTHZ\.(role|scope|request)\.|^POLICY\.mfa\.|^VALIDATION\.filter\.value_invalid$/,
+  bearer:
+    /^AUTH\.|^AUTHZ\.(role|scope|request)\.|^POLICY\.(mfa|account)\.|^VALIDATION\.filter\.value_invalid$/,
   signature: /^AUTH\.invalid_credentials$/,
   session: /^AUTHZ\.csrf\./,
   body: /^VALIDATION\.(body\.(?!too_large)|content_type\.|field\.(?!unknown))/,

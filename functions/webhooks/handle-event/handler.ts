@@ -1,9 +1,10 @@
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { queueFunction } from '#shared/platform/aws/queue-function.ts'
+import { blockCheck } from '#shared/platform/identity/caller.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 
 /** Handles the received events that are queued by id. */
 export const handler = queueFunction(
-  { queue: 'webhooks', failure: 'EVENT_NOT_HANDLED', table: deployedTable },
+  { queue: 'webhooks', failure: 'EVENT_NOT_HANDLED', table: deployedTable, blockCheck },
   handleEvent,
 )

@@ -2,6 +2,7 @@ import middy from '@middy/core'
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context } from 'aws-lambda'
 import { lazy } from '../base/cached-load.ts'
 import { jsonLog } from '../base/log.ts'
+import { blockCheck } from '../identity/caller.ts'
 import { poolIssuer } from '../identity/issuer.ts'
 import { tokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
@@ -18,7 +19,7 @@ const earlyMilliseconds = 300
 export function httpRuntime(adapters: Adapters): Runtime {
   const tokens: Adapters['tokens'] = (settings, environment) =>
     tokenVerifier(settings, poolIssuer(environment))
-  return deployedRuntime({ log: jsonLog, table: deployedTable, tokens, ...adapters })
+  return deployedRuntime({ log: jsonLog, table: deployedTable, tokens, blockCheck, ...adapters })
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { Context } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
 import { lazy } from '../base/cached-load.ts'
-import { type Budget, systemClock } from '../base/clock.ts'
+import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
 import { serviceName } from '../base/metrics.ts'
 import { keyDerivation, type SecretRead } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
+import type { BlockCheck } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
 import type { Runtime } from '../request/context.ts'
 import type { Table, TableAccess } from '../table/table.ts'
@@ -19,6 +20,7 @@ export interface Adapters {
   deploymentSecret?: (arn: string, reading: SecretRead) => Promise<string>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
+  blockCheck?: (clock: Clock) => BlockCheck
   tokens?: (settings: Settings, environment: NodeJS.ProcessEnv) => TokenVerifier
 }
 
@@ -31,6 +33,7 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
   const log = lazy(() => passed(adapters.log)(serviceName, process.env))
   const deriveKey = keyDerivation()
   const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
+  const isBlocked = lazy(() => passed(adapters.blockCheck)(clock))
   const environment = (name: string) => process.env[name]
   const ownSecret = async (budget: Budget) =>
     passed(adapters.deploymentSecret)(required('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
@@ -50,6 +53,7 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
       const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
       return passed(adapters.secret)(arn, { settings, clock, budget, renew }).catch(unavailable)
     },
+    isBlocked: (tenant, table) => isBlocked()(tenant, table),
     derivedKey: async (purpose, budget) => deriveKey(await ownSecret(budget), purpose),
     environment,
   }

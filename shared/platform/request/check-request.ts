@@ -44,6 +44,13 @@ export function checkRequest(context: RequestContext): void {
   throw failField(settings['limits.tooLarge'], 'body', { reason: 'too_large', max, actual }, { http: 413 })
 }
 
+/** Rejects a request in a blocked tenant. A route that never reads the table serves all. @throws POLICY.account.locked */
+export async function checkNotBlocked(context: RequestContext, tenant: string): Promise<void> {
+  const { route, isBlocked } = context
+  if (!route.uses.includes('table.read')) return
+  if (await isBlocked(tenant, context.table)) throw fail('POLICY.account.locked')
+}
+
 /**
  * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
  * POLICY.*

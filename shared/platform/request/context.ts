@@ -8,7 +8,7 @@ import type { Log, LogCode } from '../base/log.ts'
 import type { SecretName } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { Scope } from '../identity/authorize.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { BlockCheck, Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
 import type { Criticality, Table } from '../table/table.ts'
 import type { Route } from './route.ts'
@@ -41,6 +41,7 @@ export interface Runtime {
   openTable(budget: Budget, criticality?: Criticality): Table
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
+  isBlocked: BlockCheck
   /** Returns the deployment's key for one purpose. */
   derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
   /** Returns the name or address of a resource that the stack passes to the function. */
@@ -64,6 +65,7 @@ export interface WorkContext {
   now(): number
   newId(): string
   sleep(milliseconds: number): Promise<void>
+  isBlocked: BlockCheck
   /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
   derivedKey(purpose: string): Promise<KeyObject>
   /** Available only to functions that are created with files. */
@@ -103,6 +105,7 @@ export function openWork(
     now: () => clock.now(),
     newId: () => newId(clock),
     sleep: (pause) => clock.sleep(pause),
+    isBlocked: runtime.isBlocked,
     derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
     files: () => runtime.openFiles(budget),
     secret: (name, options) => runtime.secret(name, budget, options),

@@ -10,7 +10,14 @@ import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempote
 import { areaOf } from '../identity/authorize.ts'
 import { principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
-import { authenticate, checkRequest, parseBody, parseInput, scopeOf } from './check-request.ts'
+import {
+  authenticate,
+  checkNotBlocked,
+  checkRequest,
+  parseBody,
+  parseInput,
+  scopeOf,
+} from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
 import { executionOf, keyedRequest, orMismatch } from './execution.ts'
@@ -36,13 +43,17 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
   let counted: CountedRequest | undefined
   try {
     checkRequest(context)
-    context = { ...context, caller: await authenticate(context) }
+    const caller = await authenticate(context)
+    // The denial of a blocked tenant is not audited: its audit may be about to be purged.
+    await checkNotBlocked(context, caller?.tenant ?? context.scope.tenant)
+    context = { ...context, caller }
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
     const { scope, input } = await orMismatch(authenticated, () => ({
       scope: scopeOf(authenticated),
       input: parseInput(authenticated),
     }))
+    if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
     const authorized = { ...authenticated, scope }
     context = authorized
     const execution = executionOf(endpoint, authorized, () => decide(endpoint, input, authorized))

@@ -42,7 +42,7 @@ A request costs ${usd(basicTotal)} before it touches the table: ${Object.entries
     .map(([what, cost]) => `${usd(cost)} ${what}`)
     .join(', ')}. Assumed are ${assumed.milliseconds} ms of Lambda at ${assumed.gigabytes} GB,
 ${assumed.logKilobytes} KB of logs of which ${assumed.maskedKilobytes} KB are masked, and a trace of ${assumed.tracedShare * 100} % of the requests. A repeated request is a canceled
-transaction: DynamoDB Local charges nothing for it, DynamoDB the units of the first one. An event adds ${usd(prices.event.usd)} for the bus and up to ${usd(prices.lambdaCall.usd)} for the relay.
+transaction: DynamoDB Local charges nothing for it, DynamoDB the units of the first one. Each process also reads the list of blocked tenants, one unit every 30 seconds. An event adds ${usd(prices.event.usd)} for the bus and up to ${usd(prices.lambdaCall.usd)} for the relay.
 
 ${table(
   ['Request', 'Read units', 'Write units', 'Table', 'In all'],

@@ -1,0 +1,223 @@
+import { describe, expect, test } from '@jest/globals'
+import { blockTenant, unblockTenant } from '#bin/commands/block-tenant.ts'
+import { purgeTenant } from '#bin/commands/purge-tenant.ts'
+import type { Operator } from '#bin/commands/tenant-records.ts'
+import { findOperation, transition } from '#shared/operations/operation-store.ts'
+import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
+import { readBlockedTenants } from '#shared/platform/identity/caller.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { movableClock } from '#test/faults/payment-saga.ts'
+import { startImports } from '#test/imports/import-service.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
+import { outcome } from '#test/support/outcome.ts'
+import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
+import { eventOf, signed } from '#test/support/signed-events.ts'
+import { newMemoryTable } from '#test/support/tables.ts'
+
+const start = Date.parse('2026-03-01T12:00:00Z')
+
+async function serviceWithClock(options: ServiceOptions = {}) {
+  const clock = movableClock(start)
+  const service = await startService({ clock, readsBlocks: true, ...options })
+  const operator: Operator = { table: service.table, clock, name: 'jane' }
+  return { service, clock, operator }
+}
+
+function createIn(service: Service, tenant: string, key: string, more: object = {}) {
+  return service.call({
+    method: 'POST',
+    path: '/v1/orders',
+    as: { tenant, role: 'Editor' },
+    headers: { 'Idempotency-Key': key },
+    body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
+    ...more,
+  })
+}
+
+describe('a blocked tenant', () => {
+  test('is rejected 30 seconds later at the latest, and again admitted 30 seconds after the block', async () => {
+    const { service, clock, operator } = await serviceWithClock()
+    const outcomes: string[] = []
+    const ask = async (key: string) => outcomes.push(outcome(await createIn(service, 'acme', key)))
+    await ask('before')
+    await blockTenant(operator, 'acme')
+    clock.advance(30_000)
+    await ask('blocked')
+    await unblockTenant(operator, 'acme')
+    clock.advance(30_000)
+    await ask('after')
+    expect(outcomes).toEqual(['201', '403 POLICY.account.locked', '201'])
+  })
+
+  test('has no effect on others', async () => {
+    const { service, operator } = await serviceWithClock()
+    await blockTenant(operator, 'acme')
+    expect((await createIn(service, 'other', 'k')).status).toBe(201)
+  })
+
+  test('cannot be addressed by an Admin of another tenant', async () => {
+    const { service, operator } = await serviceWithClock()
+    await blockTenant(operator, 'acme')
+    const asAdmin = { as: { tenant: 'other', role: 'Admin' }, path: '/v1/orders?tenant=acme' }
+    expect(outcome(await createIn(service, 'acme', 'k', asAdmin))).toBe('403 POLICY.account.locked')
+  })
+
+  test('leaves no audit record of its rejected requests', async () => {
+    const { service, operator } = await serviceWithClock()
+    await blockTenant(operator, 'acme')
+    await createIn(service, 'acme', 'k')
+    expect(await service.items('acme', 'audit')).toMatchObject([
+      { actor_id: 'jane', action: 'tenant.block', target: 'tenant' },
+    ])
+  })
+
+  test('gets no cart from an event that names it', async () => {
+    const { service, operator } = await serviceWithClock()
+    const data = { id: 'c', tenant_id: 'acme', amount_minor: 100, currency: 'EUR' }
+    const event = eventOf('cart.updated', data, { occurred_at: new Date(start).toISOString() })
+    const body = JSON.stringify(event)
+    const headers = signed(body, { at: new Date(start) })
+    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    await blockTenant(operator, 'acme')
+    expect(await handleEvent(event.event_id, { ...service.runtime, table: service.table })).toBe('ignored')
+    expect(await service.items('acme', 'cart')).toEqual([])
+  })
+
+  test('costs one read in 30 seconds, whatever the number of requests', async () => {
+    let reads = 0
+    const { service, clock } = await serviceWithClock({
+      tableName: newMemoryTable(),
+      transit: async ({ name, input, effect }) => {
+        if (name === 'get' && JSON.stringify(input).includes('blocked-tenants')) reads += 1
+        return effect()
+      },
+    })
+    for (let n = 0; n < 20; n += 1) {
+      await createIn(service, 'acme', `k${n}`)
+      clock.advance(2999)
+    }
+    expect(reads).toBe(2)
+  })
+
+  test('is listed once, whatever the number of operators who change the list at once', async () => {
+    const { operator } = await serviceWithClock()
+    const names = ['a', 'b', 'c', 'b', 'a']
+    await Promise.all(names.map((name) => blockTenant(operator, name)))
+    await Promise.all(['c', 'x'].map((name) => unblockTenant(operator, name)))
+    expect((await readBlockedTenants(operator.table)).tenants).toEqual(['a', 'b'])
+  })
+})
+
+describe('a purge of a tenant in use', () => {
+  /** All items of the table that name the tenant, except idempotency records, which expire. */
+  async function left(service: Service, tenant: string): Promise<string[]> {
+    const items = await itemsOf(service.tableName)
+    const named = items.filter((item) => JSON.stringify(item).includes(tenant))
+    return named.map(({ pk }) => pk).filter((pk) => !/^(idempotency#|blocked-tenants)/.test(pk))
+  }
+
+  test('leaves nothing of requests that are under way while it blocks', async () => {
+    const seconds = 1000
+    let now = start
+    let held: { until: number; go: () => void }[] = []
+    /** A request takes 25 seconds to commit. The longest one may take 26. */
+    const hold = () =>
+      new Promise<void>((go) => {
+        held.push({ until: now + 25 * seconds, go })
+      })
+    const clock: Clock = { ...systemClock, now: () => now, sleep: async () => {}, jitter: () => 0 }
+    let arrived = () => {}
+    const service = await startService({
+      clock,
+      readsBlocks: true,
+      tableName: newMemoryTable(),
+      transit: async ({ name, effect }) => {
+        if (name !== 'transact') return effect()
+        const holding = hold()
+        arrived()
+        await holding
+        return effect()
+      },
+    })
+    const answers: { at: number; outcome: string }[] = []
+    const running: Promise<unknown>[] = []
+    /** Starts a request, and waits until it commits or is rejected. */
+    const begin = async () => {
+      const at = (now - start) / seconds
+      const committing = new Promise<void>((resolve) => {
+        arrived = resolve
+      })
+      const answer = createIn(service, 'racing', `k${at}`).then((one) =>
+        answers.push({ at, outcome: outcome(one) }),
+      )
+      running.push(answer)
+      await Promise.race([answer, committing])
+    }
+    /** Lets time pass, with a new request each second. */
+    const sleep = async (milliseconds: number) => {
+      for (const end = now + milliseconds; now < end; now += seconds) {
+        await begin()
+        const due = held.filter(({ until }) => until <= now)
+        held = held.filter((one) => !due.includes(one))
+        for (const { go } of due) go()
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    // The process reads the list just before the block.
+    await sleep(1 * seconds)
+    const operator: Operator = { table: service.table, clock: { ...clock, sleep }, name: 'jane' }
+    await purgeTenant(operator, 'racing', { withAudit: true, force: true })
+    await sleep(30 * seconds)
+    await Promise.all(running)
+    const created = answers.filter((one) => one.outcome === '201').map(({ at }) => at)
+    expect(Math.max(...created)).toBe(29)
+    expect(new Set(answers.filter(({ at }) => at >= 30).map((one) => one.outcome))).toEqual(
+      new Set(['403 POLICY.account.locked']),
+    )
+    expect(await left(service, 'racing')).toEqual([])
+  })
+
+  async function runningImport() {
+    const clock = movableClock(start)
+    const service = await startImports({ clock })
+    const { json } = await service.upload('acme', 'email,name,country\na@b.example,A,GB\n')
+    const ref = { tenant: 'acme', operation_id: json.operation_id }
+    const operation = await service.operation('acme', json.operation_id)
+    return { service, clock, ref, operation }
+  }
+
+  test('cancels an import that has not started', async () => {
+    const { service, clock, ref } = await runningImport()
+    await purgeTenant({ table: service.table, clock, name: 'jane' }, 'acme', { withAudit: false })
+    const run = await service.run('acme', ref.operation_id)
+    expect([run.status, await left(service, 'customer#acme')]).toEqual(['succeeded', []])
+  })
+
+  test('cancels a running import, and waits for its end', async () => {
+    const { service, clock, ref, operation } = await runningImport()
+    await service.table.transact([transition(operation, 'start', clock.now())])
+    const states: unknown[] = []
+    const sleep: Clock['sleep'] = async (milliseconds) => {
+      clock.advance(milliseconds)
+      const found = await findOperation(service.table, ref)
+      states.push(found?.cancel_requested)
+      if (found?.cancel_requested === 'yes') await service.run('acme', ref.operation_id)
+    }
+    const operator = { table: service.table, clock: { ...clock, sleep }, name: 'jane' }
+    await purgeTenant(operator, 'acme', { withAudit: true })
+    expect(states).toEqual(['no', 'yes'])
+    expect(await left(service, '#acme#')).toEqual([])
+  })
+
+  test('stops if an import does not end, and leaves the tenant blocked', async () => {
+    const { service, clock, operation } = await runningImport()
+    await service.table.transact([transition(operation, 'start', clock.now())])
+    const purging = purgeTenant({ table: service.table, clock, name: 'jane' }, 'acme', { withAudit: false })
+    await expect(purging).rejects.toThrow(
+      '1 imports and 0 refunds of acme do not end: it stays blocked, so run the command again later',
+    )
+    expect((await readBlockedTenants(service.table)).tenants).toEqual(['acme'])
+    expect(await service.table.get(keyOf('acme', 'operation', operation.id))).toBeDefined()
+  })
+})
