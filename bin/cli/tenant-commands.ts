@@ -145,7 +145,7 @@ function definePurge(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (tenant, { withAudit, force, yes, stack }) => {
-      const { purgeTenant, remaining } = await import('../commands/purge-tenant.ts')
+      const { purgeTenant, remaining } = await import('../commands/tenants/purge-tenant.ts')
       await confirm(`Block ${tenant} and delete all its data permanently?`, yes)
       const operator = await operatorOf(stack)
       const deleted = await withProgress((report) =>
@@ -165,7 +165,7 @@ function defineBlocks(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (tenant, { yes, stack }) => {
-      const { blockTenant } = await import('../commands/block-tenant.ts')
+      const { blockTenant } = await import('../commands/tenants/block-tenant.ts')
       await confirm(`Reject all requests of ${tenant}?`, yes)
       await blockTenant(await operatorOf(stack), tenant)
       printRecord({ tenant, blocked: true })
@@ -178,7 +178,7 @@ function defineBlocks(define: Define): void {
     .argument('<tenant>', 'the tenant', parseTenant)
     .addOption(stack)
     .action(async (tenant, { stack }) => {
-      const { unblockTenant } = await import('../commands/block-tenant.ts')
+      const { unblockTenant } = await import('../commands/tenants/block-tenant.ts')
       await unblockTenant(await operatorOf(stack), tenant)
       printRecord({ tenant, blocked: false })
     })

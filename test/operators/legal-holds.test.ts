@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { listHolds, releaseHold, setHold } from '#bin/commands/legal-holds.ts'
-import { purgeTenant } from '#bin/commands/purge-tenant.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
+import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
 
 import { keyOf } from '#shared/platform/table/keys.ts'

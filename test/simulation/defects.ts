@@ -301,7 +301,7 @@ export const defects: Record<string, Defect> = {
     'return [`',
   ),
   'a purge that checks holds at its start only': {
-    file: 'bin/commands/purge-tenant.ts',
+    file: 'bin/commands/tenants/purge-tenant.ts',
     from: 'table.transact([requireNoHolds(tenant), ...changes])',
     to: 'table.transact(changes.length > 0 ? changes : [requireNoHolds(tenant)])',
   },

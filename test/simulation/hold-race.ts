@@ -1,6 +1,6 @@
 import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
-import { purgeTenant } from '#bin/commands/purge-tenant.ts'
+import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import { Client, type History } from './client.ts'

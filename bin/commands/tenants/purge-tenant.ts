@@ -11,9 +11,9 @@ import {
   partitionsOf,
 } from '#shared/platform/table/keys.ts'
 import { type Change, pendingEntries, type Update } from '#shared/platform/table/table.ts'
-import type { Report } from '../cli/output.ts'
+import type { Report } from '../../cli/output.ts'
+import { auditOfOperator, type Operator } from '../tenant-records.ts'
 import { blockTenant } from './block-tenant.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** Small enough that the items of a batch stay below the 4 MB of a transaction. */
 const batch = 25

@@ -1,5 +1,5 @@
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/caller.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from '../tenant-records.ts'
 
 /** @returns whether it was not blocked before */
 export function blockTenant(operator: Operator, tenant: string): Promise<boolean> {
