@@ -23,8 +23,8 @@ export function defineTenantCommands(define: Define): void {
     define,
     'audit',
     async (table, tenant) => {
-      const { auditRecords } = await import('#shared/platform/audit/queries.ts')
-      return auditRecords(table, tenant)
+      const { recordsOf } = await import('../commands/tenant-records.ts')
+      return recordsOf(table, tenant, 'audit')
     },
     'List the audit records of a tenant, oldest first: who did what, allowed or denied.',
     'at',

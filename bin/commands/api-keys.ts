@@ -1,6 +1,6 @@
 import { type Clock, newId, timestamp } from '#shared/platform/base/clock.ts'
 import { type ApiKeyItem, hasExpired, makeApiKey, type NewApiKey } from '#shared/platform/identity/api-key.ts'
-import { itemsOf } from '#shared/platform/listing/read-index.ts'
+import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { keyOf, tenantPattern } from '#shared/platform/table/keys.ts'
 import { type Change, inState, type Table } from '#shared/platform/table/table.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'

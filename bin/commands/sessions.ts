@@ -1,6 +1,6 @@
 import { type Clock, timestamp } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
-import { itemsOf } from '#shared/platform/listing/read-index.ts'
+import { itemsOf } from '#shared/platform/listing/merge.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 

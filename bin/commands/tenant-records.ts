@@ -1,6 +1,6 @@
 import { type AuditEntry, auditPut } from '#shared/platform/audit/record.ts'
 import { type Clock, newId } from '#shared/platform/base/clock.ts'
-import { itemsOf } from '#shared/platform/listing/read-index.ts'
+import { itemsOf } from '#shared/platform/listing/merge.ts'
 import type { Entity } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
 
@@ -19,5 +19,6 @@ export interface Operator {
 
 /** Returns the audit record of an operator's action, to be written with that action. */
 export function auditOfOperator({ name: sub, clock }: Operator, tenant: string, entry: AuditEntry): Put {
-  return auditPut({ sub, tenant, role: undefined }, entry, { correlation: { id: newId(clock) }, clock })
+  const source = { correlation: { id: newId(clock) }, clock, settings: undefined }
+  return auditPut({ sub, tenant, role: undefined }, entry, source)
 }

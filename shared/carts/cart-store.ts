@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readMerged } from '../platform/listing/read-index.ts'
-import { type Item, type Key, keyOf, partitionsOf } from '../platform/table/keys.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Cart, CartLine } from './cart.ts'
 
@@ -23,13 +22,20 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
 export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
   const prefix = prefixOf(cartId)
   const range = { low: prefix, high: `${prefix}~`, descending: false, limit: maxLines }
-  const { items } = await readMerged(table, partitionsOf(tenant, 'cart_line'), range)
+  const { pk: partition } = cartLineKey(tenant, cartId)
+  const { items } = await table.readRange({ ...range, partition })
   return items as unknown as CartLine[]
 }
 
 export function lineItem(tenant: string, line: CartLine): Item {
   const { cart_id, kind, name } = line
-  return { ...keyOf(tenant, 'cart_line', `${prefixOf(cart_id)}${kind}#${hashOf(name)}`), ...line }
+  const sk = `${prefixOf(cart_id)}${kind}#${hashOf(name)}`
+  return { ...cartLineKey(tenant, cart_id), sk, ...line }
+}
+
+/** Returns the key before those of the lines of a cart, which are all in its partition. */
+function cartLineKey(tenant: string, cartId: string): Key {
+  return keyOf(tenant, 'cart_line', hashOf(cartId))
 }
 
 function cartKey(tenant: string, cartId: string): Key {

@@ -1,9 +1,9 @@
-import { adjacentId, largestId, smallestId, timestamp } from '../platform/base/clock.ts'
+import { largestId, smallestId, timestamp } from '../platform/base/clock.ts'
 import { type Failure, fail } from '../platform/base/failure.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
-import { readMerged } from '../platform/listing/read-index.ts'
+import { readAll } from '../platform/listing/merge.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import { partitionsOf } from '../platform/table/keys.ts'
+import { partitionsOf, shardsOf } from '../platform/table/keys.ts'
 import { asCode } from './code-store.ts'
 
 /** Returns the file name of an export. @param now milliseconds since 1970 */
@@ -23,7 +23,7 @@ export async function checkRowLimit(
   const { maxRows } = settings['codes.export']
   const range = { low: smallestId, high: largestId, limit: maxRows }
   let rows = 0
-  for (const partition of partitionsOf(tenant, 'code')) {
+  for (const partition of partitionsOf(tenant, 'code', shardsOf(settings, tenant).reads)) {
     rows += await table.countRange({ ...range, partition }, includeDeleted ? {} : { soft_deleted: false })
     if (rows > maxRows) throw tooManyRows(maxRows)
   }
@@ -44,18 +44,15 @@ export async function* exportChunks(
   { table, settings }: Pick<WorkContext, 'table' | 'settings'>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { columns, maxRows } = settings['codes.export']
-  const partitions = partitionsOf(tenant, 'code')
+  const partitions = partitionsOf(tenant, 'code', shardsOf(settings, tenant).reads)
+  const atOnce = settings['lists.readBudget']
+  const range = { low: smallestId, high: largestId, descending: false, atOnce }
   let rows = 0
   yield Buffer.from(csvLines([columns]))
-  for (let low = smallestId; ; ) {
-    const range = { low, high: largestId, descending: false, limit: settings['lists.readBudget'] }
-    const { items, exhausted } = await readMerged(table, partitions, range)
+  for await (const items of readAll(table, partitions, range)) {
     const codes = items.map(asCode).filter(({ soft_deleted }) => includeDeleted || !soft_deleted)
     rows += codes.length
     if (rows > maxRows) throw tooManyRows(maxRows)
     yield Buffer.from(csvLines(codes.map((code) => columns.map((column) => String(code[column])))))
-    const last = items.at(-1)
-    if (exhausted || !last) return
-    low = adjacentId(last.sk, 1)
   }
 }

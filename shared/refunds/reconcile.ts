@@ -1,6 +1,6 @@
 import { type Budget, firstIdAt, isId, lastIdAt, timeOf } from '../platform/base/clock.ts'
-import { readMerged } from '../platform/listing/read-index.ts'
-import { type Item, partitionsOf } from '../platform/table/keys.ts'
+import { readAll } from '../platform/listing/merge.ts'
+import { type Item, keyOf, partitionsOf } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import {
   differenceOf,
@@ -22,6 +22,8 @@ interface ReconcileRange {
   from: number
   /** Milliseconds since 1970, exclusive. */
   to: number
+  /** The number of shards of the ledger; absent where the settings are not known. */
+  shards?: number
 }
 
 /** The sums of one currency, in minor units. */
@@ -145,28 +147,21 @@ async function pairOfPayout(
 }
 
 async function ledgerOf(table: Table, tenant: string, id: string): Promise<RefundLedger> {
-  const range = { low: id, high: `${id}~`, descending: false, limit: 10 }
-  const [refund, { items }] = await Promise.all([
-    findRefund(table, tenant, id),
-    readMerged(table, partitionsOf(tenant, 'ledger'), range),
-  ])
+  const { pk: partition } = keyOf(tenant, 'ledger', id)
+  const range = { partition, low: id, high: `${id}~`, descending: false, limit: 10 }
+  const [refund, { items }] = await Promise.all([findRefund(table, tenant, id), table.readRange(range)])
   return { refund, entries: items.map(asEntry) }
 }
 
 /** Yields the ledger entries of the refunds that were created in a range, newest first. */
 async function* ledgerEntries(
   table: Table,
-  { tenant, from, to }: Pick<ReconcileRange, 'tenant' | 'from' | 'to'>,
+  { tenant, from, to, shards }: Pick<ReconcileRange, 'tenant' | 'from' | 'to' | 'shards'>,
 ): AsyncGenerator<LedgerEntry> {
-  const partitions = partitionsOf(tenant, 'ledger')
-  const range = { low: firstIdAt(from), descending: true, limit: partSize }
-  for (let high = `${lastIdAt(to - 1)}~`; ; ) {
-    const { items, exhausted } = await readMerged(table, partitions, { ...range, high })
-    // The range includes the last item of the page before.
-    for (const item of items) if (item.sk !== high) yield asEntry(item)
-    if (exhausted) return
-    high = String(items.at(-1)?.sk)
-  }
+  const partitions = partitionsOf(tenant, 'ledger', shards)
+  const ids = { low: firstIdAt(from), high: `${lastIdAt(to - 1)}~` }
+  for await (const items of readAll(table, partitions, { ...ids, descending: true, atOnce: partSize }))
+    yield* items.map(asEntry)
 }
 
 function asEntry(item: Item): LedgerEntry {

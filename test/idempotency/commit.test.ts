@@ -29,7 +29,7 @@ beforeEach(() => {
     calls += 1
   }
   const correlation = { id: 'corr-1', trace: { traceparent: 'trace-1' } }
-  context = { table: runtime.table, clock: runtime.clock, caller: actor, correlation }
+  context = { table: runtime.table, clock: runtime.clock, settings: undefined, caller: actor, correlation }
 })
 const commitOf = (decision: Decision, changes = {}) => commit<Decision>(context, decision, () => changes)
 const exists = async (...items: Item[]) => {

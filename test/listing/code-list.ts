@@ -71,9 +71,9 @@ export interface StoredCode {
 export class CodeStore {
   readonly tenant: string
   readonly table: Table
-  readonly #shards: number | undefined
+  readonly #shards: number
 
-  constructor(table: Table, tenant: string, shards?: number) {
+  constructor(table: Table, tenant: string, shards = 1) {
     this.table = table
     this.tenant = tenant
     this.#shards = shards
@@ -85,7 +85,7 @@ export class CodeStore {
     code: string,
     given: Partial<StoredCode> = {},
   ): Promise<StoredCode | undefined> {
-    const id = idAt(milliseconds)
+    const id = idAt(milliseconds, undefined, this.#shards)
     const created_at = timestamp(milliseconds)
     const defaults = { type: 'percent', state: 'active', soft_deleted: false, uses: 0, version: 1 }
     const stored = { ...defaults, id, code, created_at, ...given }
@@ -145,10 +145,10 @@ export class CodeStore {
   }
 
   #item(code: StoredCode): Item {
-    return { ...keyOf(this.tenant, 'code', code.id, this.#shards), ...code }
+    return { ...keyOf(this.tenant, 'code', code.id), ...code }
   }
 
   #lock({ id }: StoredCode, key: string): Item {
-    return { ...keyOf(this.tenant, 'code_lock', key, this.#shards), code_id: id }
+    return { ...keyOf(this.tenant, 'code_lock', key), code_id: id }
   }
 }

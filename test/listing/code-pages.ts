@@ -28,6 +28,7 @@ export function pagesOf(
   return {
     table: store.table,
     tenant: store.tenant,
+    shards: 1,
     listing: codeListing,
     query: parseListQuery(Object.entries(query), codeListing, 'codes.list', true, settings),
     searchFields: [],

@@ -62,7 +62,7 @@ describe('the order by creation', () => {
       ...{ descending: true, pageSize: 25, cursor: undefined, offset: 0 },
     }
     const table = openTable(await newTable())
-    const order = await idOrder({ table, tenant: 'acme', listing: codeListing, query })
+    const order = await idOrder({ table, tenant: 'acme', shards: 1, listing: codeListing, query })
     expect(await order.newest('first')).toBe('first')
   })
 })

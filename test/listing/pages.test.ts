@@ -21,12 +21,14 @@ async function fill(
   shards: number,
   statusOf: (n: number) => string,
 ): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, n) => idAt(start + Math.floor(n / 3))).sort()
+  const ids = Array.from({ length: count }, (_, n) =>
+    idAt(start + Math.floor(n / 3), undefined, shards),
+  ).sort()
   await Promise.all(
     ids.map((id, n) =>
       table.put({
         item: {
-          ...keyOf(tenant, 'order', id, shards),
+          ...keyOf(tenant, 'order', id),
           id,
           status: statusOf(n),
           created_at: timestamp(timeOf(id)),

@@ -7,7 +7,6 @@ import {
   type KeyRange,
   keysOfValue,
   readIndex,
-  readMerged,
   sortKeyOf,
   valueIn,
 } from '#shared/platform/listing/read-index.ts'
@@ -69,37 +68,6 @@ describe('sort keys', () => {
   })
 })
 
-describe('several partitions', () => {
-  /** Reads partitions that return these sort keys, in their order. */
-  const merge = async (range: { descending: boolean; limit: number }, ...reads: [string[], boolean][]) => {
-    const readRange: Table['readRange'] = async ({ partition }) => {
-      const [keys = [], exhausted = true] = reads[Number(partition)] ?? []
-      return { items: keys.map((sk) => ({ pk: partition, sk })), exhausted }
-    }
-    const partitions = reads.map((_, number) => String(number))
-    const read = await readMerged({ readRange } as Table, partitions, { low: '0', high: '9', ...range })
-    return [read.items.map(({ sk }) => sk), read.exhausted]
-  }
-  const ascending = { descending: false, limit: 3 }
-  const descending = { descending: true, limit: 3 }
-
-  test('are read in their common order', async () => {
-    expect(await merge(ascending, [['2'], true], [['1', '3'], true])).toEqual([['1', '2', '3'], true])
-    expect(await merge(descending, [['2'], true], [['3', '1'], true])).toEqual([['3', '2', '1'], true])
-  })
-
-  test('return nothing beyond the end of a partition of which more is left', async () => {
-    expect(await merge(ascending, [['1', '3'], false], [['2', '4'], true])).toEqual([['1', '2', '3'], false])
-    expect(await merge(ascending, [['1'], false], [['2'], true])).toEqual([['1'], false])
-    expect(await merge(descending, [['4'], false], [['3'], true])).toEqual([['4'], false])
-    expect(await merge(ascending, [['1'], false], [[], true])).toEqual([['1'], false])
-  })
-
-  test('return no more than the limit, and that more is left', async () => {
-    expect(await merge(ascending, [['1', '3'], true], [['2', '4'], true])).toEqual([['1', '2', '3'], false])
-  })
-})
-
 describe('an index', () => {
   const index: SortIndex = { entity: 'code_lock', idOf: (entry) => String(entry.code_id) }
   let tenants = 0
@@ -143,12 +111,11 @@ describe('an index', () => {
         maxLength: 14,
         selector: ([, of]) => of,
       }),
-      shards: fc.constantFrom(1, 3),
       ends: fc.tuple(fc.nat({ max: 30 }), fc.nat({ max: 30 })),
       descending: fc.boolean(),
       limit: fc.integer({ min: 1, max: 6 }),
     })
-    const property = fc.asyncProperty(cases, async ({ held, aside, shards, ends, descending, limit }) => {
+    const property = fc.asyncProperty(cases, async ({ held, aside, ends, descending, limit }) => {
       const tenant = `index-${++tenants}`
       const entries = [
         ...Object.entries(held).map(([text, of]) => [text, sortKeyOf(text, of), of] as const),
@@ -157,7 +124,7 @@ describe('an index', () => {
       await Promise.all(
         entries.map(([key, , of]) =>
           table.put({
-            item: { ...keyOf(tenant, 'code_lock', key, shards), code_id: of },
+            item: { ...keyOf(tenant, 'code_lock', key), code_id: of },
             condition: { absent: true },
           }),
         ),
@@ -172,7 +139,7 @@ describe('an index', () => {
       let [from, to] = [low, high]
       for (let exhausted = false; !exhausted; ) {
         const stretch = { low: from, high: to, descending, limit }
-        const read = await readIndex({ table, tenant, shards }, index, stretch)
+        const read = await readIndex({ table, tenant }, index, stretch)
         expect(read.found.length <= limit && (read.exhausted || read.found.length > 0)).toBe(true)
         for (const found of read.found) {
           expect(found.sortKey).toBe(sortKeyOf(found.sortKey, found.id))

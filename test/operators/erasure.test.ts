@@ -126,8 +126,8 @@ describe('a purge', () => {
 
   test('that is repeated after everything but its end counts all items', async () => {
     await fill('interrupted-3')
-    // The block, the start, the order, and eight shards of customers come before the end.
-    await interrupted('interrupted-3', 12)
+    // The block, the start, the order, and 16 partitions of customers come before the end.
+    await interrupted('interrupted-3', 20)
     const deleted = await purgeTenant(operator, 'interrupted-3', { withAudit: false })
     expect(deleted).toMatchObject({ order: 1, customer: 60 })
   })

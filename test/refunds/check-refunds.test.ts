@@ -34,7 +34,8 @@ function newRuntime() {
 
 async function apply(effects: Effects<never>) {
   const { table, clock } = runtime
-  await commit({ table, clock, caller: undefined, correlation: { id: 'corr-1', trace: {} } }, effects)
+  const correlation = { id: 'corr-1', trace: {} }
+  await commit({ table, clock, settings: undefined, caller: undefined, correlation }, effects)
 }
 
 async function report(id: string, one: ProviderReport) {

@@ -136,6 +136,16 @@ describe('lists', () => {
       outcome(await list(local, '?page_size=1001')),
       outcome(await list(other, '?page_size=1001')),
     ]).toEqual(['200', '400 VALIDATION.page_size.max']))
+  test('storage.shards', async () => {
+    const placed = async (service: Service) => {
+      for (let n = 0; n < 12; n += 1) await place(service, order, 'Editor', {}, 'sharded')
+      const stored = await service.items('sharded', 'order')
+      return new Set(stored.map(({ pk }) => pk)).size
+    }
+    expect(await placed(local)).toBe(1)
+    expect(await placed(other)).toBeGreaterThan(1)
+    expect((await list(other, '', 'Viewer', 'sharded')).json.data).toHaveLength(12)
+  })
   test('lists.count', async () => {
     expect((await list(local, '', 'Viewer', 'listed')).json.count).toBeNull()
     expect((await list(other, '', 'Viewer', 'listed')).json).toMatchObject({

@@ -8,11 +8,12 @@ import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/
 import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
 import { blockCheck } from '#shared/platform/identity/caller.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
+import { readMerged } from '#shared/platform/listing/merge.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf, methodsByPath, methodsOf, type Route } from '#shared/platform/request/route.ts'
-import { type Entity, type Item, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, partitionsOf, shardsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Transit } from '#test/simulation/memory-table.ts'
@@ -164,9 +165,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return { ...response, json: json ? JSON.parse(json) : undefined }
     },
     async items(tenant, entity) {
-      const [partition = ''] = partitionsOf(tenant, entity)
-      const read = await table.readRange({ partition, low: '0', high: 'g', descending: false, limit: 5000 })
-      return read.items
+      const partitions = partitionsOf(tenant, entity, shardsOf(settings, tenant).reads)
+      const range = { low: '0', high: 'g', descending: false, limit: 5000 }
+      return (await readMerged(table, partitions, range)).items
     },
   }
 }

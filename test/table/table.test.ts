@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { adjacentId, lastIdAt } from '#shared/platform/base/clock.ts'
+import { adjacentId, lastIdAt, newId, systemClock } from '#shared/platform/base/clock.ts'
 import {
+  type Entity,
   entities,
   type Item,
   keyOf,
+  maxShards,
   ownerOf,
   partitionsOf,
   pendingKeyOf,
@@ -66,25 +68,34 @@ describe('a write', () => {
 describe('a key', () => {
   test('is in the partition of its tenant and entity', () => {
     expect(keyOf('acme', 'order', '1')).toEqual(key)
-    expect(partitionsOf('acme', 'order')).toEqual(['order#acme#0'])
+    expect(partitionsOf('acme', 'order', 1)).toEqual(['order#acme#0'])
     expect(ownerOf('order#acme#0')).toEqual({ entity: 'order', tenant: 'acme' })
   })
 
   test('is always in the same of several partitions, and all are used', () => {
     const used = new Set(Array.from({ length: 200 }, (_, n) => keyOf('acme', 'customer', `c${n}`).pk))
-    expect([...used].toSorted()).toEqual(partitionsOf('acme', 'customer'))
-    expect(used.size).toBe(8)
-    expect(keyOf('acme', 'customer', 'c1')).toEqual({ pk: 'customer#acme#2', sk: 'c1' })
+    expect(used).toEqual(new Set(partitionsOf('acme', 'customer')))
+    expect(used.size).toBe(16)
+    expect(keyOf('acme', 'customer', 'c1')).toEqual({ pk: 'customer#acme#10', sk: 'c1' })
   })
 
-  test('can be in a given number of partitions', () => {
-    expect(partitionsOf('acme', 'order', 2)).toEqual(['order#acme#0', 'order#acme#1'])
-    expect(keyOf('acme', 'order', 'x', 2).pk).toMatch(/^order#acme#[01]$/)
+  test.each([0, 1, 63])('is in the partition %i if its id says so', (shard) => {
+    const id = `01234567-89ab-87ff-bfff-ffffffffff${shard.toString(16).padStart(2, '0')}`
+    expect(keyOf('acme', 'order', id)).toEqual({ pk: `order#acme#${shard}`, sk: id })
+    expect(keyOf('acme', 'operation', id).pk).toBe('operation#acme#0')
   })
 
-  test('of most entities is in one partition', () => {
-    const several = Object.entries(entities).filter(([, { shards }]) => shards !== 1)
-    expect(several.map(([entity]) => entity)).toEqual(['customer'])
+  test('of a new id is in one of the shards, and all are used', () => {
+    const ids = Array.from({ length: 256 }, (_, byte) =>
+      newId({ ...systemClock, randomBytes: (length) => new Uint8Array(length).fill(byte) }, 5),
+    )
+    const used = new Set(ids.map((id) => keyOf('acme', 'order', id).pk))
+    expect([...used].toSorted()).toEqual(partitionsOf('acme', 'order', 5))
+  })
+
+  test('of an entity can be in all partitions of which the number is not known', () => {
+    const counts = Object.keys(entities).map((entity) => partitionsOf('acme', entity as Entity).length)
+    expect(new Set(counts)).toEqual(new Set([1, 16, maxShards]))
   })
 
   test('of another form has no owner', () => {

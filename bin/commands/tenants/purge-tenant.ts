@@ -84,7 +84,7 @@ export async function deleteTenant(operator: Operator, tenant: string, options: 
     ])
   for (const [at, entity] of purged.entries()) {
     report(entity, at / purged.length)
-    for (const partition of partitionsOf(tenant, entity))
+    for (const partition of await occupied(operator, partitionsOf(tenant, entity)))
       await purgePartition(operator, tenant, { entity, partition })
   }
   const { pk, sk, ...counts }: Item = (await table.get(progressKey(tenant))) ?? { ...progressKey(tenant) }
@@ -155,13 +155,19 @@ function auditOf(operator: Operator, tenant: string, after: Record<string, unkno
   return auditOfOperator(operator, tenant, { action: 'tenant.purge', target: 'tenant', after })
 }
 
-async function hasItems({ table }: Operator, tenant: string, purged: readonly Entity[]): Promise<boolean> {
-  const partitions = purged.flatMap((entity) => partitionsOf(tenant, entity))
-  for (const partition of partitions) {
-    const { items } = await table.readRange({ partition, low, high, descending: false, limit: 1 })
-    if (items.length > 0) return true
+async function hasItems(operator: Operator, tenant: string, purged: readonly Entity[]): Promise<boolean> {
+  for (const entity of purged) {
+    const partitions = await occupied(operator, partitionsOf(tenant, entity))
+    if (partitions.length > 0) return true
   }
   return false
+}
+
+/** Returns those of the partitions that have items. */
+async function occupied({ table }: Operator, partitions: readonly string[]): Promise<string[]> {
+  const range = { low, high, descending: false, limit: 1 }
+  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
+  return partitions.filter((_, at) => (reads[at]?.items.length ?? 0) > 0)
 }
 
 /** Deletes the items of a partition. Each batch is counted in the transaction that deletes it. */

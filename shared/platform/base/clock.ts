@@ -46,7 +46,8 @@ export function secondsSince(milliseconds: number, clock: Pick<Clock, 'now'>): n
 
 /**
  * Time-ordered ids: UUIDs of version 8 (RFC 9562 5.8 and 6.2). They hold 48 bits of milliseconds, a counter of 12 bits,
- * 54 random bits and, last, the byte of the shard. An entity's created_at is the time in its id, so the id is its sort key.
+ * 54 random bits and, last, the byte of the shard: the partition of a tenant that holds the item. An entity's created_at is
+ * the time in its id, so the id is its sort key.
  */
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -54,7 +55,6 @@ const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const maxCounter = 0xfff
 /** The counter starts in its lower half, so at least 2,048 ids of a process fit into each millisecond. */
 const startMask = 0x7ff
-const shard = '00'
 
 interface IdTime {
   milliseconds: number
@@ -64,8 +64,11 @@ interface IdTime {
 /** The last id of each clock. A simulated process, or a copy of a clock with another time, has its own. */
 const lastIds = new WeakMap<Clock, IdTime>()
 
-/** Returns a new id, above all earlier ones of the clock. */
-export function newId(clock: Clock): string {
+/**
+ * Returns a new id, above all earlier ones of the clock.
+ * @param shards the number of shards from which it takes one at random, at most 256
+ */
+export function newId(clock: Clock, shards = 1): string {
   const random = Buffer.from(clock.randomBytes(9))
   const time = nextTime(lastIds.get(clock), Math.trunc(clock.now()), random.readUInt16BE(7) & startMask)
   lastIds.set(clock, time)
@@ -75,8 +78,18 @@ export function newId(clock: Clock): string {
     time.milliseconds,
     counter,
     `${variantOf(tail)}${tail.slice(2, 4)}`,
-    `${tail.slice(4)}${shard}`,
+    `${tail.slice(4)}${shardDigits(random.readUInt8(6), shards)}`,
   )
+}
+
+function shardDigits(random: number, shards: number): string {
+  return (random % shards).toString(16).padStart(2, '0')
+}
+
+/** Returns the shard in an id, or in a text that starts with one. Any other text is in the first. */
+export function shardOf(id: string): number {
+  const shard = Number.parseInt(id.slice(34, 36), 16)
+  return Number.isNaN(shard) ? 0 : shard
 }
 
 /** If the counter overflows, or the clock stands still or goes back, the time of the last id continues. */
@@ -121,12 +134,16 @@ export function derivedId(name: string): string {
   return derivedIdAt(undefined, name)
 }
 
-/** Derives the id of a time, in milliseconds since 1970, and a name: several processes give the same thing one id. */
-export function derivedIdAt(milliseconds: number | undefined, name: string): string {
+/**
+ * Derives the id of a time, in milliseconds since 1970, and a name: several processes give the same thing one id.
+ * @param shards the number of shards from which the name selects one
+ */
+export function derivedIdAt(milliseconds: number | undefined, name: string, shards = 256): string {
   const hex = createHash('sha256').update(name).digest('hex')
   const time = milliseconds ?? Number.parseInt(hex.slice(0, 12), 16)
   const fourth = `${variantOf(hex.slice(16))}${hex.slice(18, 20)}`
-  return format(time, `8${hex.slice(13, 16)}`, fourth, hex.slice(20, 32))
+  const shard = shardDigits(Number.parseInt(hex.slice(30, 32), 16), shards)
+  return format(time, `8${hex.slice(13, 16)}`, fourth, `${hex.slice(20, 30)}${shard}`)
 }
 
 /** Ids as 128-bit numbers. Page bounds are inclusive, so adjacent pages start at adjacent ids. */

@@ -1,4 +1,4 @@
-import { auditPut } from '../audit/record.ts'
+import { type AuditSource, auditPut } from '../audit/record.ts'
 import { type Clock, derivedId, isId } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
@@ -12,6 +12,8 @@ import type { Effects } from './decision.ts'
 export interface CommitContext {
   table: Table
   clock: Clock
+  /** Undefined for effects without an audit record. */
+  settings: AuditSource['settings']
   /** The actor in audit records that name none. */
   caller: Actor | undefined
   correlation: Correlation

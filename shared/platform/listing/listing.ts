@@ -1,6 +1,6 @@
 import type { Settings } from '../../settings/register.ts'
 import { failField } from '../base/failure.ts'
-import type { Entity, Item } from '../table/keys.ts'
+import type { Entity, Item, SingleEntity } from '../table/keys.ts'
 
 /** The type of a field, which determines its filters: ranges are for date-times and numbers. */
 export type FieldKind = 'string' | 'integer' | 'date-time' | 'boolean'
@@ -27,7 +27,7 @@ export interface Listing {
  * the others have the value, # and the item's id. An entry may change between the two keys.
  */
 export interface SortIndex {
-  entity: Entity
+  entity: SingleEntity
   /** Returns the id of an entry's item. */
   idOf: (entry: Item) => string
 }

@@ -11,6 +11,7 @@ import {
 } from '../base/clock.ts'
 import { keyOf, partitionsOf } from '../table/keys.ts'
 import type { Filter, SortIndex } from './listing.ts'
+import { readMerged } from './merge.ts'
 import {
   adjacentKey,
   allKeys,
@@ -19,7 +20,6 @@ import {
   type KeyRangeRead,
   keysOfValue,
   readIndex,
-  readMerged,
   type TenantList,
 } from './read-index.ts'
 
@@ -85,7 +85,7 @@ const maxItems = 100
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
 export function indexOrder(list: TenantList, index: SortIndex): SortOrder {
-  const { table, tenant, listing, query, shards } = list
+  const { table, tenant, listing, query } = list
   const ids = idRange(query.filters)
   const named = query.filters.find(({ field, operator }) => field === query.sortedBy && operator === 'eq')
   const keys = named ? keysOfValue(String(named.values[0])) : allKeys
@@ -98,7 +98,7 @@ export function indexOrder(list: TenantList, index: SortIndex): SortOrder {
       // The upper bound is an id. An item created after the session started can be anywhere in this order.
       const { low, high } = boundedAbove(ids, snapshotBound)
       const wanted = found.filter(({ id }) => id >= low && id <= high)
-      const items = await table.getMany(wanted.map(({ id }) => keyOf(tenant, listing.entity, id, shards)))
+      const items = await table.getMany(wanted.map(({ id }) => keyOf(tenant, listing.entity, id)))
       const byId = new Map(items.map((item) => [item.sk, item]))
       return { entries: found.map(({ sortKey, id }) => ({ sortKey, item: byId.get(id) })), exhausted }
     },

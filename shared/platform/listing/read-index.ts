@@ -1,6 +1,6 @@
 import { adjacentId, type Bounds, largestId, smallestId } from '../base/clock.ts'
-import { type Entity, type Item, keyOf, partitionsOf } from '../table/keys.ts'
-import type { Range, RangeRead, Table } from '../table/table.ts'
+import { type Item, keyOf } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Listing, SortIndex } from './listing.ts'
 
@@ -10,8 +10,8 @@ export interface TenantList {
   tenant: string
   listing: Listing
   query: ListQuery
-  /** The number of partitions of each entity. Only tests set it; the default is the number in `entities`. */
-  shards?: number
+  /** The number of shards that its lists read. */
+  shards: number
 }
 
 /** A range of sort keys and the direction in which it is read. */
@@ -31,37 +31,6 @@ export interface KeyRangeRead {
   entries: Entry[]
   /** True when nothing of the range is left. */
   exhausted: boolean
-}
-
-/** Reads one range of all partitions of an entity, each with the same limit, and merges the results. */
-export async function readMerged(
-  table: Table,
-  partitions: readonly string[],
-  range: Omit<Range, 'partition'>,
-): Promise<RangeRead> {
-  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
-  const [only] = reads
-  if (reads.length === 1 && only) return only
-  const sign = range.descending ? -1 : 1
-  const merged = reads.flatMap(({ items }) => items).sort((a, b) => (a.sk < b.sk ? -sign : sign))
-  // After the last item of a partition that is not exhausted, an unread item may come next.
-  const ends = reads.flatMap(({ items, exhausted }) => (exhausted ? [] : [items.at(-1)?.sk ?? '']))
-  const safe = merged.filter(({ sk }) => ends.every((end) => (range.descending ? sk >= end : sk <= end)))
-  const items = safe.slice(0, range.limit)
-  return { items, exhausted: ends.length === 0 && items.length === merged.length }
-}
-
-/** Yields all items of a tenant for an entity whose keys are ids, or start with ids, oldest first. */
-export async function* itemsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<Item> {
-  const partitions = partitionsOf(tenant, entity)
-  for (let last: string | undefined; ; ) {
-    const range = { low: last ?? smallestId, high: largestId, descending: false, limit: 500 }
-    const { items, exhausted } = await readMerged(table, partitions, range)
-    // The range includes the last item of the page before.
-    for (const item of items) if (item.sk !== last) yield item
-    if (exhausted) return
-    last = items.at(-1)?.sk
-  }
 }
 
 /**
@@ -101,7 +70,7 @@ interface IndexRead {
   exhausted: boolean
 }
 
-type Source = Pick<TenantList, 'table' | 'tenant' | 'shards'>
+type Source = Pick<TenantList, 'table' | 'tenant'>
 
 /**
  * Reads a range of sort keys of an index. The key of an entry may be the value alone, which sorts before all sort keys of
@@ -111,9 +80,10 @@ export async function readIndex(source: Source, index: SortIndex, range: KeyRang
   const { low, high, descending, limit } = range
   if (low > high) return { found: [], exhausted: true }
   const from = low === keysOfValue(valueIn(low)).low ? valueIn(low) : low
+  const { pk: partition } = keyOf(source.tenant, index.entity, from)
   const [read, lowest] = await Promise.all([
     // One more: the entry at an end may have its sort key outside the range.
-    readMerged(source.table, partitions(source, index), { low: from, high, descending, limit: limit + 1 }),
+    source.table.readRange({ partition, low: from, high, descending, limit: limit + 1 }),
     entryUnderValue(from),
   ])
   const end = read.exhausted ? undefined : read.items.at(-1)?.sk
@@ -132,21 +102,16 @@ export async function readIndex(source: Source, index: SortIndex, range: KeyRang
   /** Returns the entry whose key is the value alone, if the given key is a sort key of that value. */
   async function entryUnderValue(key: string): Promise<Item | undefined> {
     const value = valueIn(key)
-    return value === key
-      ? undefined
-      : source.table.get(keyOf(source.tenant, index.entity, value, source.shards))
+    return value === key ? undefined : source.table.get(keyOf(source.tenant, index.entity, value))
   }
 }
 
 /** Returns the smallest and largest id of the items with a value; undefined if one request cannot read them all. */
 export async function idsOf(source: Source, index: SortIndex, value: string): Promise<Bounds | undefined> {
-  const range = { low: value, high: keysOfValue(value).high, descending: false, limit: 100 }
-  const { items, exhausted } = await readMerged(source.table, partitions(source, index), range)
+  const { pk: partition } = keyOf(source.tenant, index.entity, value)
+  const range = { partition, low: value, high: keysOfValue(value).high, descending: false, limit: 100 }
+  const { items, exhausted } = await source.table.readRange(range)
   if (!exhausted) return undefined
   const ids = items.map((entry) => index.idOf(entry)).sort()
   return { low: ids[0] ?? largestId, high: ids.at(-1) ?? smallestId }
-}
-
-function partitions({ tenant, shards }: Source, { entity }: SortIndex): string[] {
-  return partitionsOf(tenant, entity, shards)
 }

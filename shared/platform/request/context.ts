@@ -63,6 +63,7 @@ export interface WorkContext {
   correlation: Correlation
   /** Milliseconds since 1970. */
   now(): number
+  /** Returns a new id. That of a request is in one of the shards of its tenant. */
   newId(): string
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck

@@ -7,9 +7,10 @@ import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Decision, SagaStart } from '../idempotency/decision.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
-import { areaOf } from '../identity/authorize.ts'
+import { areaOf, type Scope } from '../identity/authorize.ts'
 import { principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
+import { shardsOf } from '../table/keys.ts'
 import {
   authenticate,
   checkNotBlocked,
@@ -54,7 +55,7 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
       input: parseInput(authenticated),
     }))
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
-    const authorized = { ...authenticated, scope }
+    const authorized = { ...authenticated, ...inScope(scope, authenticated) }
     context = authorized
     const execution = executionOf(endpoint, authorized, () => decide(endpoint, input, authorized))
     const keyed = await keyedRequest(context, input)
@@ -108,8 +109,17 @@ export function openRequest(
     startedAt: clock.now(),
     source: sourceOf(request),
     caller: undefined,
-    scope: { tenant: settings['auth.publicTenant'], allTenants: false },
+    ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }
+}
+
+/** Returns the scope of a request, and its source of ids: new items are in the shards of that tenant. */
+function inScope(
+  scope: Scope,
+  { settings, clock }: Pick<Runtime, 'settings' | 'clock'>,
+): Pick<RequestContext, 'scope' | 'newId'> {
+  const { writes } = shardsOf(settings, scope.tenant)
+  return { scope, newId: () => newId(clock, writes) }
 }
 
 /** Decides. HEAD returns what GET would return, and has no effect. */

@@ -4,7 +4,7 @@ import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
 import { type PageRequest, readPage } from '../listing/read-page.ts'
-import type { Item } from '../table/keys.ts'
+import { type Item, shardsOf } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, ok } from './endpoint.ts'
 import { weakEntityTag } from './parse-headers.ts'
@@ -48,6 +48,7 @@ export async function listDecision(
   const request = {
     table,
     tenant: scope.tenant,
+    shards: shardsOf(settings, scope.tenant).reads,
     listing,
     query,
     searchFields: listing.search(settings),

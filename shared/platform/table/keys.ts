@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { shardOf } from '../base/clock.ts'
 
 /** The primary key of an item. */
 export interface Key {
@@ -12,46 +13,65 @@ export type Item = Key & Record<string, unknown>
 export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /**
- * The entities of the table. Partitions are per entity and tenant, sorted by id: one tenant's items cannot be addressed
- * from another, and a list is one Query. `shards` spreads a tenant over several partitions when it outgrows one; reads
- * merge them. A new entity is one line.
+ * The entities of the table. Partitions are per entity and tenant, and each is sorted by id: one tenant's items cannot be
+ * addressed from another. The value says what selects the partition of an item:
+ *
+ * - `shard`: the last byte of its id, so a large tenant has as many partitions as the setting storage.shards says, and no
+ *   item ever moves
+ * - `hash`: the hash of its name; the number of partitions cannot change
+ * - `one`: nothing, the tenant has one partition
+ *
+ * A new entity is one line.
  */
 export const entities = {
-  order: { shards: 1 },
-  audit: { shards: 1 },
-  code: { shards: 1 },
+  order: 'shard',
+  audit: 'shard',
+  code: 'shard',
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
-  code_lock: { shards: 1 },
-  refund: { shards: 1 },
+  code_lock: 'one',
+  refund: 'shard',
   /** The charges that may not be refunded again, by charge id. */
-  refund_hold: { shards: 1 },
+  refund_hold: 'hash',
   /** Items that carry the events of rejected discount codes, unless their cart changes and carries them. */
-  verification: { shards: 1 },
+  verification: 'shard',
   /** Items that carry the events of logins. */
-  login: { shards: 1 },
+  login: 'shard',
   /** Password reset mails, until they are sent. */
-  password_reset: { shards: 1 },
-  cart: { shards: 1 },
-  /** Gift cards and taxes of carts, by cart and kind. */
-  cart_line: { shards: 1 },
+  password_reset: 'shard',
+  cart: 'hash',
+  /** Gift cards and taxes of carts, by kind. The lines of a cart are in one partition. */
+  cart_line: 'hash',
   /** Customers by a hash of their e-mail address; many, and written in bulk. */
-  customer: { shards: 8 },
-  operation: { shards: 1 },
+  customer: 'hash',
+  operation: 'one',
   /** The number of operations in progress. A purge deletes it after them, as each one that ends decrements it. */
-  operation_count: { shards: 1 },
+  operation_count: 'one',
   /** The operation that imports a file in a tenant, by the file's hash. */
-  file_reservation: { shards: 1 },
+  file_reservation: 'one',
   /** One entry per successful refund. */
-  ledger: { shards: 1 },
+  ledger: 'shard',
   /** Logins by one-time code. */
-  session: { shards: 1 },
+  session: 'shard',
   /** API keys of the role Service. */
-  api_key: { shards: 1 },
+  api_key: 'one',
   /** Legal holds by target, and their number. A purge leaves them, as it is refused while there are any. */
-  legal_hold: { shards: 1 },
-} as const satisfies Record<string, { shards: number }>
+  legal_hold: 'one',
+} as const satisfies Record<string, Partitioning>
+
+type Partitioning = 'shard' | 'hash' | 'one'
+
+/** An id could name 256. More than 64 would exceed what one table takes (docs/scaling.md). */
+export const maxShards = 64
+
+/** The partitions of names. The number can never change, because it places all items. */
+const hashPartitions = 16
 
 export type Entity = keyof typeof entities
+
+/** The entities of which a tenant has one partition. */
+export type SingleEntity = {
+  [Name in Entity]: (typeof entities)[Name] extends 'one' ? Name : never
+}[Entity]
 
 export function isEntity(name: string): name is Entity {
   return Object.hasOwn(entities, name)
@@ -60,22 +80,41 @@ export function isEntity(name: string): name is Entity {
 /** The index that finds an entity by id in any tenant: keys only, for reads by an Admin and for denials. */
 export const byIdIndex = 'by-id'
 
-/** @param shards the number of partitions of the entity in a tenant; only tests set it */
-export function partitionsOf(
-  tenant: string,
-  entity: Entity,
-  shards: number = entities[entity].shards,
-): string[] {
-  return Array.from({ length: shards }, (_, shard) => partition(tenant, entity, shard))
+/**
+ * Returns the partitions of an entity in a tenant.
+ * @param shards the number of shards to read; without it, all that can exist
+ */
+export function partitionsOf(tenant: string, entity: Entity, shards = maxShards): string[] {
+  const counts: Record<Partitioning, number> = { shard: shards, hash: hashPartitions, one: 1 }
+  return Array.from({ length: counts[entities[entity]] }, (_, number) => partition(tenant, entity, number))
 }
 
-export function keyOf(
-  tenant: string,
-  entity: Entity,
-  id: string,
-  shards: number = entities[entity].shards,
-): Key {
-  return { pk: partition(tenant, entity, shardOf(id, shards)), sk: id }
+/** Returns the key of an item. It depends on no setting, so every release finds every item. */
+export function keyOf(tenant: string, entity: Entity, id: string): Key {
+  return { pk: partition(tenant, entity, numberOf(entities[entity], id)), sk: id }
+}
+
+function numberOf(partitioning: Partitioning, id: string): number {
+  if (partitioning === 'one') return 0
+  return partitioning === 'shard' ? shardOf(id) : hashedOf(id, hashPartitions)
+}
+
+interface Shards {
+  /** In how many shards new items are stored. */
+  writes: number
+  /** How many shards a list reads. */
+  reads: number
+}
+
+/** The part of the settings that keys depend on. */
+export interface ShardSettings {
+  readonly 'storage.shards': { default: Shards; tenants: Readonly<Record<string, Shards>> }
+}
+
+/** Returns the numbers of shards of a tenant. */
+export function shardsOf(settings: ShardSettings, tenant: string): Shards {
+  const { default: others, tenants } = settings['storage.shards']
+  return (Object.hasOwn(tenants, tenant) && tenants[tenant]) || others
 }
 
 /**
@@ -93,12 +132,12 @@ const pendingPartitions = 32
 
 /** Returns the partitions of the entries of a kind of work. */
 export function pendingPartitionsOf(work: PendingWork): string[] {
-  return Array.from({ length: pendingPartitions }, (_, shard) => `${work}#${shard}`)
+  return Array.from({ length: pendingPartitions }, (_, number) => `${work}#${number}`)
 }
 
 /** Returns the key of an entry. @param id the id of the work; entries are sorted by its time */
 export function pendingKeyOf(work: PendingWork, id: string): Key {
-  return { pk: `${work}#${shardOf(id, pendingPartitions)}`, sk: id }
+  return { pk: `${work}#${hashedOf(id, pendingPartitions)}`, sk: id }
 }
 
 /** Returns the tenant and entity of a partition key. */
@@ -107,10 +146,10 @@ export function ownerOf(pk: string): { entity: string; tenant: string } {
   return { entity, tenant }
 }
 
-function partition(tenant: string, entity: Entity, shard: number): string {
-  return `${entity}#${tenant}#${shard}`
+function partition(tenant: string, entity: Entity, number: number): string {
+  return `${entity}#${tenant}#${number}`
 }
 
-function shardOf(id: string, shards: number): number {
-  return shards === 1 ? 0 : createHash('sha256').update(id).digest().readUInt32BE() % shards
+function hashedOf(name: string, partitions: number): number {
+  return createHash('sha256').update(name).digest().readUInt32BE() % partitions
 }

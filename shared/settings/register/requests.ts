@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
+import { maxShards, tenantPattern } from '../../platform/table/keys.ts'
 import { count, integer, operations, setting, some, text } from '../setting.ts'
 
 const validationCode = v.picklist(
@@ -13,6 +14,10 @@ const webAclRate = v.strictObject({
 })
 /** A static version of managed rules. With null, AWS chooses the version and changes it. */
 const ruleVersion = v.nullable(text(/^Version_\d{1,3}\.\d{1,3}$/, 'a version such as Version_1.19'))
+const shards = v.pipe(
+  v.strictObject({ writes: integer(1, maxShards), reads: integer(1, maxShards) }),
+  v.check(({ writes, reads }) => writes <= reads, 'writes is above reads, so lists would miss new items'),
+)
 const gatewayRate = { requestsPerSecond: count, burst: count }
 const hostName = text(/^(localhost|([a-z0-9-]+\.)+[a-z][a-z0-9-]+)$/, 'a host name')
 /** A day, which starts at midnight UTC. */
@@ -154,6 +159,14 @@ export const requests = {
   'health.mediaType': setting(
     'Media type of GET /health (draft-inadarei-api-health-check)',
     text(/^application\/([a-z-]+\+)?json$/),
+  ),
+  // A release records these numbers in the environment of its functions, which takes 4 KB: few tenants are this large.
+  'storage.shards': setting(
+    'Number of partitions that store the new items of a tenant, and number that its lists read: for all tenants and for single ones (docs/scaling.md)',
+    v.strictObject({
+      default: shards,
+      tenants: v.pipe(v.record(text(tenantPattern), shards), v.maxEntries(25)),
+    }),
   ),
   'versioning.sunset': setting(
     'Minimum days between deprecation and sunset, the error after sunset, and the deprecated operations (RFC 9745, RFC 8594)',
