@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { stageNamed } from '#lib/stage.ts'
-import { MemoryStore } from '#test/simulation/memory-store.ts'
-import { Capacity, partitionUnits } from './capacity.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 
 const reserved = stageNamed('prod').concurrency ?? {}
@@ -9,35 +7,6 @@ const quiet: Scenario = {
   ...{ seed: 1, scale: 0.02, slots: 1000, reserved },
   ...{ usual: share, peak: share, peakSeconds: 15, afterSeconds: 5 },
 }
-
-describe('a partition', () => {
-  const scale = 0.02
-  const admitted = (items: number, seconds: number, credit = 0) => {
-    let now = 0
-    const store = new MemoryStore({ now: () => now })
-    const capacity = new Capacity({ now: () => now, scale, credit })
-    let count = 0
-    for (let n = 0; n < items; n += 1) {
-      now = (n / items) * seconds * 1000
-      const item = { pk: 'order#t#0', sk: String(n) }
-      const changes = [{ item, condition: 'none' as const }]
-      const effect = () => store.transact(changes, String(n))
-      try {
-        capacity.run({ name: 'transact', changes, input: changes, milliseconds: 1000, effect })
-        count += 1
-      } catch {}
-    }
-    return count
-  }
-
-  test('admits transactions at half of its write units, after those of its first second', () => {
-    expect(admitted(4000, 10)).toBeCloseTo((partitionUnits.write / 2) * scale * 11, -1)
-  })
-
-  test('keeps unused units for five minutes', () => {
-    expect(admitted(8000, 10, 300)).toBeCloseTo((partitionUnits.write / 2) * scale * 310, -1)
-  })
-})
 
 describe('below its capacity the service', () => {
   test('answers every call of other tenants', async () => {

@@ -15,10 +15,10 @@ import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { MemoryStore, serviceError } from '#test/simulation/memory-store.ts'
 import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
+import { Capacity, isThrottle } from '#test/simulation/partition-capacity.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
 import { testSecret } from '#test/support/service.ts'
-import { Capacity, isThrottle } from './capacity.ts'
 import { between, type Functions } from './functions.ts'
 
 /** Milliseconds of a call of DynamoDB, by the kind of call, and of the payment provider. */
@@ -55,7 +55,7 @@ export class OverloadedService {
     const { scheduler, settings, scale, credit } = options
     this.#options = options
     this.#store = new MemoryStore({ now: () => scheduler.now })
-    this.#capacity = new Capacity({ now: () => scheduler.now, scale, credit })
+    this.#capacity = new Capacity({ store: this.#store, now: () => scheduler.now, scale, credit })
     this.#verifier = tokenVerifier(settings)
     this.#endpoints = {
       'orders.create': createOrder,

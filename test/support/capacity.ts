@@ -59,7 +59,7 @@ function itemUnits(put: Item | undefined, indexKeys: readonly string[]): number 
 }
 
 /** Returns the size that DynamoDB charges for: names and values, as documented by AWS. */
-function itemBytes(item: Item): number {
+export function itemBytes(item: Item): number {
   return sum(Object.entries(item).map(([name, value]) => Buffer.byteLength(name) + valueBytes(value)))
 }
 

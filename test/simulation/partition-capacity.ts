@@ -1,0 +1,151 @@
+import { marshall } from '@aws-sdk/util-dynamodb'
+import type { Item, Key } from '#shared/platform/table/keys.ts'
+import {
+  type Change,
+  keyOfChange,
+  type Range,
+  type RangeRead,
+  readCapacity,
+  writeCapacity,
+} from '#shared/platform/table/table.ts'
+import { itemBytes } from '#test/support/capacity.ts'
+import { type MemoryStore, serviceError } from './memory-store.ts'
+import type { TableCall } from './memory-table.ts'
+
+/** The units of a partition key, a second, and the seconds of unused units that it keeps, as DynamoDB documents them. */
+export const partitionUnits = { write: 1000, read: 3000 }
+const creditSeconds = 300
+
+const bytesOfUnit = { write: 1024, read: 4096 }
+
+interface Bucket {
+  units: number
+  filledAt: number
+}
+
+interface Options {
+  store: MemoryStore
+  /** Milliseconds. */
+  now: () => number
+  /** The capacity of a partition key as a part of the real one. */
+  scale: number
+  /** The seconds of unused units that a partition has at its first use. */
+  credit: number
+}
+
+/**
+ * The capacity of each partition key of a table in memory. A test requests it: `(call) => capacity.run(call)` is a transit
+ * of `memoryTable`. Every key has a partition of its own, and none is split while it is hot.
+ */
+export class Capacity {
+  /** The units that calls have used, by the names of `readCapacity` and `writeCapacity`. */
+  readonly used = new Map<string, number>()
+  readonly #options: Options
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Runs a call of the store at the cost of its units. @throws the errors of DynamoDB for a call that is throttled */
+  run<Result>({ name, changes, input, effect }: TableCall<Result>): Result {
+    const inserted = name === 'insert-many' ? (input as Item[]) : []
+    const writes = [...changes, ...inserted.map((item) => ({ item, condition: 'none' as const }))]
+    return writes.length > 0 ? this.#write(name, writes, effect) : this.#read(name, input, effect)
+  }
+
+  /** Takes the units of the larger of an item before and after a change, also if the condition fails. */
+  #write<Result>(name: string, changes: readonly Change[], effect: () => Result): Result {
+    const factor = name === 'transact' ? 2 : 1
+    const taken = changes.map((change) => {
+      const present = this.#options.store.get(keyOfChange(change))
+      return factor * Math.max(writeUnits(present), 'item' in change ? writeUnits(change.item) : 0)
+    })
+    const reasons = changes.map((change, index) => {
+      const capacity = writeCapacity(change)
+      // A throttled item takes no units; the others of its transaction do.
+      if (this.#level('write', capacity).units < (taken[index] ?? 0)) return { Code: 'ThrottlingError' }
+      this.#take('write', capacity, taken[index] ?? 0)
+      return { Code: 'None' }
+    })
+    if (reasons.some(({ Code }) => Code !== 'None')) {
+      if (name !== 'transact') throw throttled()
+      throw serviceError('TransactionCanceledException', { CancellationReasons: reasons })
+    }
+    const result = effect()
+    changes.forEach((change, index) => {
+      if (!('update' in change)) return
+      const grown = factor * writeUnits(this.#options.store.get(change.update)) - (taken[index] ?? 0)
+      if (grown > 0) this.#take('write', writeCapacity(change), grown)
+    })
+    return result
+  }
+
+  /** A partition whose units are not used up admits a read of any size. */
+  #read<Result>(name: string, input: unknown, effect: () => Result): Result {
+    const capacities = capacitiesRead(name, input)
+    if (capacities.some((capacity) => this.#level('read', capacity).units <= 0)) throw throttled()
+    const result = effect()
+    for (const [index, capacity] of capacities.entries())
+      this.#take('read', capacity, readUnits(name, input, result, index))
+    return result
+  }
+
+  #take(kind: 'write' | 'read', capacity: string, units: number): void {
+    this.#level(kind, capacity).units -= units
+    this.used.set(capacity, (this.used.get(capacity) ?? 0) + units)
+  }
+
+  #level(kind: 'write' | 'read', capacity: string): Bucket {
+    const { now, scale, credit } = this.#options
+    const rate = partitionUnits[kind] * scale
+    const bucket = this.#buckets.get(capacity) ?? { units: rate * Math.max(1, credit), filledAt: now() }
+    bucket.units = Math.min(rate * creditSeconds, bucket.units + (rate * (now() - bucket.filledAt)) / 1000)
+    bucket.filledAt = now()
+    this.#buckets.set(capacity, bucket)
+    return bucket
+  }
+}
+
+const throttled = () => serviceError('ProvisionedThroughputExceededException')
+
+/** Returns whether an error of `run` is a throttle, and not a failed condition. */
+export function isThrottle(thrown: unknown): boolean {
+  const { name, CancellationReasons: reasons = [] } = thrown as Error & {
+    CancellationReasons?: { Code: string }[]
+  }
+  return name === throttled().name || reasons.some(({ Code }) => Code === 'ThrottlingError')
+}
+
+/** Returns the capacity of each read of a call: of each key, or of the range. */
+function capacitiesRead(name: string, input: unknown): string[] {
+  if (name === 'read-range') return [readCapacity((input as Range).partition)]
+  if (name === 'find-by-id') return [readCapacity(String(input))]
+  return [input as Key | Key[]].flat().map(({ pk }) => readCapacity(pk))
+}
+
+function readUnits(name: string, input: unknown, result: unknown, index: number): number {
+  // The index is read eventually consistently.
+  if (name === 'find-by-id') return 0.5
+  if (name === 'get') return unitsOf('read', bytesOf(result as Item | undefined))
+  const { items } = result as RangeRead
+  if (name === 'read-range')
+    return unitsOf(
+      'read',
+      items.reduce((sum, item) => sum + bytesOf(item), 0),
+    )
+  const { pk, sk } = (input as Key[])[index] as Key
+  return unitsOf('read', bytesOf(items.find((item) => item.pk === pk && item.sk === sk)))
+}
+
+function writeUnits(item: Item | undefined): number {
+  return unitsOf('write', bytesOf(item))
+}
+
+function bytesOf(item: Item | undefined): number {
+  return item ? itemBytes(marshall(item, { removeUndefinedValues: true })) : 0
+}
+
+function unitsOf(kind: 'write' | 'read', bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / bytesOfUnit[kind]))
+}
