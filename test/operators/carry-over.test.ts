@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { carryOver } from '#bin/commands/carry-over.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
-import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
+import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { firstIdAt, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
@@ -92,7 +92,7 @@ describe('the legal holds that are carried over', () => {
     const access = { clock: systemClock, budget: startBudget(systemClock, 60_000) }
     return { table: dynamodbTable(testClient(), name, access), clock: systemClock, name: 'jane' }
   }
-  const purge = (tenant: string) => purgeTenant(target, tenant, { withAudit: false, force: true })
+  const purge = (tenant: string) => deleteTenant(target, tenant, { withAudit: false })
 
   test('are those that stand now, with their numbers', () => {
     const sorted = (items: Item[]) => items.toSorted((a, b) => (a.pk + a.sk < b.pk + b.sk ? -1 : 1))

@@ -1,6 +1,6 @@
 import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
-import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
+import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import { Client, type History } from './client.ts'
@@ -17,8 +17,8 @@ const maxItems = 3
 const expected = /legal hold|held already|no hold on|the tenant has no|no such order|no data of a tenant/
 
 /**
- * At the end of some schedules, clients delete codes of a tenant permanently, and operators erase orders and purge the
- * tenant, while others set and release legal holds. Its random numbers are its own, so it moves no other seed.
+ * At the end of some schedules, clients delete codes of a tenant permanently, and operators erase orders and delete the
+ * tenant as a purge does, while others set and release legal holds. Its random numbers are its own, so it moves no other seed.
  */
 export async function raceHolds(world: World, history: History): Promise<void> {
   const random = world.random.fork('holds')
@@ -70,7 +70,7 @@ export async function raceHolds(world: World, history: History): Promise<void> {
     ...codes.map(({ id }, at) => hardDelete(id, at)),
     ...orders.map(({ id }) => command(`erases ${id}`, () => eraseOrder(operator, tenant, id))),
     ...(random.chance(0.5)
-      ? [command('purges', () => purgeTenant(operator, tenant, { withAudit: false, force: true }))]
+      ? [command('purges', () => deleteTenant(operator, tenant, { withAudit: false }))]
       : []),
   ])
   faults.active = false
