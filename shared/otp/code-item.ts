@@ -59,8 +59,9 @@ export async function findCode(table: Table, { email_hash }: Person): Promise<Co
   return asCode(await table.get(codeKey(email_hash)))
 }
 
-/** Replaces the item if it has not changed since it was read. */
+/** Replaces the item if it has not changed since it was read. Its events stay until an attempt has others. */
 export function replaceCode(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
-  const item = after as CodeItem & Item
+  const { outbox } = (before ?? {}) as Partial<Item>
+  const item: Item = { ...after, ...(outbox !== undefined && { outbox }) }
   return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

@@ -88,7 +88,7 @@ export async function recordProgress(
   delivered: boolean,
   { table, clock }: Pick<WorkContext, 'table' | 'clock'>,
 ): Promise<void> {
-  const { sealed: _sealed, task: _task, outbox: _outbox, ...kept } = mail
+  const { sealed: _sealed, task: _task, ...kept } = mail
   const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
   const correlation = { id: correlation_id, trace: {} }
   const condition = inState(precedingStates[state])

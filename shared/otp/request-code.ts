@@ -30,7 +30,7 @@ export async function requestCode(email: string, context: RequestContext): Promi
     return {
       status: 202,
       body: { message_id },
-      writes: [replaceCode(before, after, 'TRANSIENT.error'), queuedMail(mail, now())],
+      writes: [queuedMail(mail, now()), replaceCode(before, after, 'TRANSIENT.error')],
       events: otpRequested({ id: message_id, tenant_id, ...person }),
       onConflict: async (existing) => decide(asCode(existing)),
     }

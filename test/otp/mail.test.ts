@@ -110,6 +110,7 @@ describe('the mail of a code', () => {
     expect(item).toMatchObject({ state: 'sent' })
     expect(item).not.toHaveProperty('sealed')
     expect(eventsOf(item as never)).toMatchObject([
+      { type: 'otp.requested' },
       {
         type: 'otp.delivered',
         data: { id, tenant_id: 'public', user_id: item?.user_id, email_hash: item?.email_hash },

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { personOf } from '#shared/identity/person.ts'
 import { codeKeyPurpose, digitsOf } from '#shared/otp/code-digits.ts'
 import { asCode, codeKey } from '#shared/otp/code-item.ts'
+import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import {
@@ -40,7 +41,7 @@ describe('a one-time code', () => {
     const { user_id, email_hash } = await person(email)
     const { message_id } = asked.json
     const data = { id: message_id, tenant_id: 'public', user_id, email_hash }
-    expect(eventsOf((await codeItem(email)) as never)).toMatchObject([
+    expect(eventsOf((await service.table.get(mailKey(message_id))) as never)).toMatchObject([
       { type: 'otp.requested', version: 1, data, correlation_id: asked.headers['X-Correlation-Id'] },
     ])
     const mail = await mailOf(service, message_id)

@@ -116,7 +116,7 @@ describe('one-time codes', () => {
       const item = await table.get(mailKey(json.message_id))
       return item?.outbox ? eventsOf(item).map(({ type }) => type) : []
     })
-    expect(published).toEqual([['otp.delivered'], []])
+    expect(published).toEqual([['otp.requested', 'otp.delivered'], ['otp.requested']])
   })
 
   test('otp.user', async () => {

@@ -101,9 +101,9 @@ function withEvents(
   return { ...item, outbox: { ...commit, id, ...historyOf(item.outbox as Outbox | undefined) } }
 }
 
-/** Returns whether no later item can have the key of this one: keys of names are used again, ids are not. */
-function isCreatedOnce({ sk }: Key): boolean {
-  return isId(sk)
+/** Returns whether no later item can have the key of this one: a key with an id is not used again, one of names is. */
+function isCreatedOnce({ pk, sk }: Key): boolean {
+  return isId(sk) || isId(pk.slice(pk.lastIndexOf('#') + 1))
 }
 
 /** Returns an event without what its item holds. */
