@@ -28,7 +28,6 @@ const deprovisioning = [
 ]
 const blockedAddresses = ['cloudformation:ListStackResources', 'wafv2:GetIPSet']
 const pausing = [
-  'lambda:GetEventSourceMapping',
   'lambda:GetFunction',
   'lambda:UpdateEventSourceMapping',
   'scheduler:GetSchedule',
@@ -103,6 +102,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   freeze: [
     'cloudformation:ListStackResources',
     'cloudwatch:GetMetricStatistics',
+    'lambda:GetEventSourceMapping',
     'lambda:PutFunctionConcurrency',
     'lambda:TagResource',
     'states:ListExecutions',

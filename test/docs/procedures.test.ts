@@ -1,79 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import {
-  type CommandBlock,
-  player,
-  problemsOf,
-  procedureIn,
-  proceduresOf,
-  type StandIn,
-} from '#test/support/procedures.ts'
+import { type CommandBlock, player, problemsOf, procedureIn, proceduresOf } from '#test/support/procedures.ts'
+import { playedBy, standIns, withoutStandIns } from '#test/support/stand-ins.ts'
 
 const page = 'docs/operations.md'
-
-/** Played by test/end-to-end/restore-procedure.campaign.test.ts. */
-const played = ['Restore the table to a point in time']
-
+const root = join(import.meta.dirname, '../..')
 const facts = 'test/infrastructure/documented-facts.test.ts'
-const operatorPolicy = 'test/infrastructure/operator-policy.test.ts'
-const freeze = 'test/operators/freeze.test.ts'
-
-/** The commands of procedures that the local AWS cannot play, with the tests that stand for them. */
-const listed: Record<string, StandIn[]> = {
-  Freeze: [
-    {
-      command: 'npx commerce freeze',
-      because: 'it is played within a restore',
-      test: { file: freeze, title: 'changes exactly what the template of a deployment with -c freeze keeps' },
-    },
-    {
-      command: 'npx commerce unfreeze',
-      because: 'it is played within a restore',
-      test: { file: freeze, title: 'that is ended leaves the state of the template' },
-    },
-  ],
-  Losses: [
-    {
-      command: 'aws iam',
-      because: 'the local AWS has no managed policies',
-      test: {
-        file: operatorPolicy,
-        title: 'permits operators to pass the roles of backups and schedules, and no other',
-      },
-    },
-  ],
-  'Restore a nightly backup': [
-    {
-      command: 'VAULT=',
-      because: 'the local stage has no backups',
-      test: { file: facts, title: 'list the resources of a stack by a command that lists more than 100' },
-    },
-    {
-      command: 'aws backup',
-      because: 'the local stage has no backups',
-      test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
-    },
-    {
-      command: 'KEY=',
-      because: 'the local stage has no key',
-      test: { file: facts, title: 'a restored backup keeps the key of the stack' },
-    },
-  ],
-}
 
 describe('the procedures of the page', () => {
-  test('that restore or freeze are played, or listed with a test that stands for each command', async () => {
-    const headings = await proceduresOf(page)
-    expect(headings).toEqual(expect.arrayContaining([...played, ...Object.keys(listed)]))
+  test('are played, or have tests that stand for them, and no others do', async () => {
+    const known = new Set([...Object.keys(playedBy), ...Object.keys(standIns)])
+    expect([...known].sort()).toEqual((await proceduresOf(page)).sort())
   })
 
-  test.each(Object.entries(listed))('%s: a stand-in exists for every command', async (heading, standIns) => {
-    const commands = (await procedureIn(page, heading)).flat()
-    const uncovered = commands.filter((one) => !standIns.some(({ command }) => one.startsWith(command)))
-    expect(uncovered).toEqual([])
+  test.each(Object.entries(playedBy))('%s is played by %s', async (heading, campaign) => {
+    expect(await readFile(join(root, campaign), 'utf8')).toContain(`'${heading}')`)
   })
 
-  test.each(Object.entries(listed))('%s: every stand-in is a test', async (heading, standIns) => {
-    expect(await problemsOf(standIns, await procedureIn(page, heading))).toEqual([])
+  const onlyListed = Object.keys(standIns).filter((heading) => playedBy[heading] === undefined)
+  test.each(onlyListed)('%s: a stand-in exists for every command', async (heading) => {
+    expect(withoutStandIns(heading, (await procedureIn(page, heading)).flat())).toEqual([])
+  })
+
+  test.each(Object.entries(standIns))('%s: every stand-in is a test', async (heading, listed) => {
+    expect(await problemsOf(listed, await procedureIn(page, heading))).toEqual([])
   })
 
   test('a missing heading is an error', async () => {
@@ -93,7 +44,7 @@ describe('the procedures of the page', () => {
     const standIn = {
       command: 'aws',
       because: 'it cannot',
-      test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
+      test: { file: facts, title: 'a restored backup keeps the key of the stack' },
     }
     expect(await problemsOf([standIn], [['npx commerce freeze']])).toEqual(['no block has the command aws'])
   })
@@ -113,6 +64,11 @@ describe('the player of procedures', () => {
   test('adds the options of the place', async () => {
     const { play } = player({ env, values: {}, options: { 'echo one': 'two' } })
     expect(await play(['echo one', 'echo three'])).toBe('one two\nthree\n')
+  })
+
+  test('replaces the placeholders of the page', async () => {
+    const { play } = player({ env, values: {}, placeholders: { KEY_ID: 'k1', prod: 'local' } })
+    expect(await play(['echo KEY_ID of prod'])).toBe('k1 of local\n')
   })
 
   test('fails with the output of a command that fails, and runs no further one', async () => {

@@ -7,6 +7,12 @@ import type { Deployment } from './deployment.ts'
 const notPlayed: Record<string, string[]> = {
   // A new user whose password the pool rejects.
   'users set': ['cognito-idp:AdminDeleteUser'],
+  // A freeze of all waits for the stream. A shift of requests to a new version ends only if there is one.
+  freeze: ['cloudwatch:GetMetricStatistics', 'lambda:UpdateAlias'],
+  // A stage that reserves concurrency.
+  unfreeze: ['lambda:PutFunctionConcurrency'],
+  // A profile that names an account or a restored table.
+  preflight: ['dynamodb:DescribeTable', 'sts:GetCallerIdentity'],
 }
 
 /** Compares the calls that commands have made with the permissions that policies give them. */

@@ -57,6 +57,14 @@ test('the quota that a first deployment needs covers the reserved executions and
   expect(documented?.slice(1).map(Number)).toEqual([reserved, reserved + 100])
 })
 
+test('the secrets that a second region needs are those of the stack', () => {
+  const [, listed = ''] = /^\d\. Replicate (.*?)\. User ids/ms.exec(operations) ?? []
+  const secrets = resourcesOf(template, 'AWS::SecretsManager::Secret').map(([id]) =>
+    id.replace(/[0-9A-F]{8}$/, ''),
+  )
+  expect(listed.match(/\w+(?=`)/g)?.toSorted()).toEqual(secrets.toSorted())
+})
+
 test('a restored backup keeps the key of the stack', () => {
   const [command = ''] = /aws backup start-restore-job[^`]*?--metadata "[^"]*"/.exec(operations) ?? []
   expect(command).toContain('encryptionType=KMS,kmsMasterKeyArn=$KEY"')

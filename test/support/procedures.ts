@@ -79,17 +79,19 @@ interface Place {
   values: Record<string, string>
   /** Options that commands need at this place only, by the start of the command. */
   options?: Readonly<Record<string, string>>
+  /** The texts of this place, by the names and words in capitals that commands have instead. */
+  placeholders?: Readonly<Record<string, string>>
 }
 
 /** Plays the blocks of a procedure one after the other in bash. Variables last from block to block, as in one shell. */
-export function player({ env, values, options = {} }: Place) {
+export function player({ env, values, options = {}, placeholders = {} }: Place) {
   const assigned: string[] = []
   return {
     /** Runs one block. @returns what it prints. @throws Error with the output if a command fails */
     async play(block: CommandBlock): Promise<string> {
       const lines = block.map((command) => {
         const name = /^([A-Z_]+)=/.exec(command)?.[1]
-        if (name === undefined) return `${command}${optionsOf(command)}`
+        if (name === undefined) return `${withTexts(command)}${optionsOf(command)}`
         const value = values[name]
         if (value === undefined) throw new Error(`there is no value for ${name}`)
         assigned.push(`${name}='${value}'`)
@@ -97,6 +99,10 @@ export function player({ env, values, options = {} }: Place) {
       })
       return bash([...assigned, ...lines].join('\n'), env)
     },
+  }
+
+  function withTexts(command: string): string {
+    return Object.entries(placeholders).reduce((text, [name, its]) => text.replaceAll(name, its), command)
   }
 
   function optionsOf(command: string): string {

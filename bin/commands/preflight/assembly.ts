@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CloudAssembly } from 'aws-cdk-lib/cx-api'
+import { CloudAssembly, UNKNOWN_ACCOUNT } from 'aws-cdk-lib/cx-api'
 
 /** The parts of a CloudFormation template that preflight compares. */
 export interface Template {
@@ -11,8 +11,8 @@ export interface Template {
 /** A stack as `cdk synth` wrote it into a folder. */
 export interface SynthesizedStack {
   name: string
-  /** Of the profile. */
-  environment: { account: string; region: string }
+  /** Of the profile; absent for the local stage, which runs where it is deployed. */
+  environment?: { account: string; region: string }
   template: Template
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
   gradual: boolean
@@ -32,7 +32,8 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
   const gradual = templates.some((file) =>
     readFileSync(join(folder, file), 'utf8').includes('"CodeDeployLambdaAliasUpdate"'),
   )
-  return { name, environment: { account, region }, template: stack.template, gradual }
+  const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
+  return { name, ...environment, template: stack.template, gradual }
 }
 
 function assemblyIn(folder: string): CloudAssembly {

@@ -69,9 +69,11 @@ function preflightClients(): PreflightClients {
 }
 
 async function foreignEnvironment(
-  { environment: { account, region } }: SynthesizedStack,
+  { environment }: SynthesizedStack,
   { sts }: PreflightClients,
 ): Promise<string | undefined> {
+  if (!environment) return undefined
+  const { account, region } = environment
   const { Account } = await sts.send(new GetCallerIdentityCommand({}))
   const here = await sts.config.region()
   if (account === Account && region === here) return undefined

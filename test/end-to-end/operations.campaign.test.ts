@@ -1,0 +1,372 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { GetProvisionedConcurrencyConfigCommand, LambdaClient } from '@aws-sdk/client-lambda'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { loadSettings } from '#bin/build/settings-file.ts'
+import { functionNamesOf, stackResources } from '#bin/commands/stack-resources.ts'
+import { sendEvent } from '#bin/commands/webhook.ts'
+import { localAwsEnvironment } from '#bin/local/environment.ts'
+import { directoryOf } from '#bin/local/local-service.ts'
+import { sentMails } from '#bin/local/mail.ts'
+import { liveAlias } from '#lib/function-entries.ts'
+import { compileCache } from '#test/support/compile-cache.ts'
+import { player, procedureIn } from '#test/support/procedures.ts'
+import { withoutStandIns } from '#test/support/stand-ins.ts'
+import { listen } from './bus-listener.ts'
+import { type Deployment, deploy } from './deployment.ts'
+import { recordedActions } from './recorded-actions.ts'
+
+const tenant = 'acme'
+const password = 'Correct-horse-12!'
+const changes = {
+  // A dropped key is refused soon.
+  'secrets.maxAgeSeconds': 10,
+  'limits.provisionedConcurrency': { 'orders.create': 2 },
+}
+
+let service: Deployment
+let listener: Awaited<ReturnType<typeof listen>>
+let folder: string
+/** What stands for the names and the capitals of the page at this place. */
+const placeholders: Record<string, string> = { 'commerce-prod': 'commerce-local' }
+
+beforeAll(async () => {
+  service = await deploy({ id: 'first', changes })
+  listener = await listen(service)
+  folder = await mkdtemp(join(tmpdir(), 'commerce-operations-'))
+  placeholders['profiles/prod.json'] = service.settings
+}, 1_800_000)
+afterAll(async () => {
+  await listener?.close()
+  await service?.stop()
+  if (folder) await rm(folder, { recursive: true, force: true })
+})
+
+/** Returns a procedure of a page, to be played command by command. */
+async function procedure(heading: string, page = 'docs/operations.md') {
+  const commands = withoutStandIns(heading, (await procedureIn(page, heading)).flat())
+  const values: Record<string, string> = {}
+  const url = `--url ${service.base_url}`
+  const { play } = player({
+    env: {
+      ...localAwsEnvironment(service.aws),
+      ...compileCache,
+      // npx sets NODE_OPTIONS to this option.
+      npm_config_node_options: `--import ${pathToFileURL(join(import.meta.dirname, 'record-actions.ts')).href}`,
+      RECORD_ACTIONS: service.recordedActions,
+    },
+    values,
+    placeholders,
+    options: {
+      'npx commerce freeze': url,
+      'npx commerce webhook send': url,
+      // Nobody is there to confirm.
+      'npx commerce dead-letters discard': '--yes',
+      'npx commerce holds release': '--yes',
+    },
+  })
+  return {
+    values,
+    /** The commands that were not played yet. */
+    left: commands,
+    /** Plays the next command, which starts so, with the assignments before it. @returns what it prints */
+    async next(start: string): Promise<string> {
+      const end = commands.findIndex((one) => !/^[A-Z_]+=/.test(one))
+      if (!commands[end]?.startsWith(start))
+        throw new Error(`the next command of the page is ${commands[end]}, not ${start}`)
+      return play(commands.splice(0, end + 1))
+    },
+  }
+}
+
+/** Reads until the condition holds. The limit is far above what a busy machine takes. */
+async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (const over = Date.now() + 240_000; ; await sleep(200)) {
+    const value = await read()
+    if (holds(value)) return value
+    if (Date.now() > over) throw new Error(`it did not come about: ${JSON.stringify(value)}`)
+  }
+}
+
+const order = () =>
+  service.send('/v1/orders', {
+    method: 'POST',
+    as: { tenant },
+    headers: { 'Idempotency-Key': crypto.randomUUID() },
+    body: { cart_id: 'c', amount_minor: 100, currency: 'EUR' },
+  })
+
+const lines = (printed: string) =>
+  printed
+    .trim()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+
+describe('preflight', () => {
+  const deployed = () => join(directoryOf(Number(new URL(service.aws.endpoint).port)), 'cdk.out')
+  async function check(assembly: string): Promise<string> {
+    placeholders['cdk.out/prod'] = assembly
+    const pipeline = await procedure('Pipeline', 'docs/deployment.md')
+    return pipeline.next('npx commerce preflight')
+  }
+
+  test('refuses the release that is deployed', async () => {
+    await expect(check(deployed())).rejects.toThrow(
+      'commerce-local must not be deployed:\n  the release first was deployed already',
+    )
+  })
+
+  test('accepts another release of the deployed stack', async () => {
+    const assembly = join(folder, 'cdk.out')
+    await cp(deployed(), assembly, { recursive: true })
+    // A synthesis takes a quarter of a minute. Preflight compares the outputs and the table.
+    const file = join(assembly, 'commerce-local.template.json')
+    const template = JSON.parse(await readFile(file, 'utf8'))
+    expect(template.Outputs.Release.Value).toBe('first')
+    template.Outputs.Release.Value = 'second'
+    await writeFile(file, JSON.stringify(template))
+    expect(lines(await check(assembly))).toEqual([{ stack: 'commerce-local', may_be_deployed: true }])
+  })
+})
+
+describe('dead letters', () => {
+  let page: Awaited<ReturnType<typeof procedure>>
+  const listed = () => service.run('dead-letters', 'list', 'webhooks')
+  beforeAll(async () => {
+    page = await procedure('Dead letters')
+  })
+
+  test('are listed and shown with the event', async () => {
+    const broken = ['--data', '{"amount_minor":"much"}', '--url', service.base_url]
+    await service.run('webhook', 'send', 'cart.updated', '--id', 'broken', '--tenant', tenant, ...broken)
+    await until(listed, ({ length }) => length === 1)
+    const [letter] = lines(await page.next('npx commerce dead-letters list'))
+    expect(letter).toMatchObject({ type: 'cart.updated', attempts: 2 })
+    placeholders.MESSAGE_ID = letter.message_id
+    expect(await page.next('npx commerce dead-letters show')).toContain('"much"')
+  })
+
+  test('are handled again, and discarded if they can never succeed', async () => {
+    expect(lines(await page.next('npx commerce dead-letters redrive webhooks'))).toMatchObject([
+      { messages: 1 },
+    ])
+    const [again] = await until(listed, ({ length }) => length === 1)
+    placeholders.MESSAGE_ID = String(again?.message_id)
+    await page.next('npx commerce dead-letters discard')
+    expect(await listed()).toEqual([])
+  })
+
+  test('of the stream are published again, and so is a time of which no dead letter is left', async () => {
+    expect(lines(await page.next('npx commerce dead-letters redrive events.relay --stack'))).toMatchObject([
+      { messages: 0, left: 0 },
+    ])
+    const from = new Date(Date.now() - 1000).toISOString()
+    const { id } = (await order()).json
+    const published = () => listener.received.filter(({ data }) => data.id === id).map((one) => one.event_id)
+    await listener.until(() => published().length >= 2)
+    const once = published()
+    Object.assign(page.values, { FROM: from, TO: new Date().toISOString() })
+    await page.next('npx commerce dead-letters redrive events.relay --from')
+    await listener.until(() => published().length >= 4)
+    expect(published().toSorted()).toEqual([...once, ...once].toSorted())
+  })
+
+  test('have no further command', () => expect(page.left).toEqual([]))
+})
+
+describe('a rotation of the key that signs webhooks', () => {
+  let page: Awaited<ReturnType<typeof procedure>>
+  let key: string
+  beforeAll(async () => {
+    page = await procedure('Rotate the key that signs webhooks')
+    placeholders['webhooks.key'] = join(folder, 'webhooks.key')
+  })
+  const statusWith = async (secret: string) => {
+    const event = {
+      event_id: crypto.randomUUID(),
+      type: 'cart.updated',
+      occurred_at: new Date().toISOString(),
+      data: { id: 'cart-1', tenant_id: tenant, amount_minor: 100, currency: 'EUR' },
+    }
+    const settings = await loadSettings(service.settings)
+    return (await sendEvent(event, { baseUrl: service.base_url, secret, settings })).status
+  }
+  const is = (status: number) => (one: number) => one === status
+
+  test('prints the new key, and both are accepted', async () => {
+    await page.next('npx commerce webhook secret --generate --keep')
+    key = (await readFile(join(folder, 'webhooks.key'), 'utf8')).trim()
+    await until(() => statusWith(key), is(202))
+    expect(await statusWith(service.webhook_secret)).toBe(202)
+  })
+
+  test('ends with the new key only', async () => {
+    await page.next('npx commerce webhook secret --drop-old')
+    await until(() => statusWith(service.webhook_secret), is(401))
+    expect(await statusWith(key)).toBe(202)
+  })
+
+  test('of a leaked key drops it at once', async () => {
+    await page.next('npx commerce webhook secret --generate --yes')
+    const next = (await readFile(join(folder, 'webhooks.key'), 'utf8')).trim()
+    await until(() => statusWith(key), is(401))
+    expect(await statusWith(next)).toBe(202)
+  })
+
+  test('has no further command', () => expect(page.left).toEqual([]))
+})
+
+describe('a rotation of an API key, and the end of a session', () => {
+  let page: Awaited<ReturnType<typeof procedure>>
+  let old: string
+  let next: string
+  beforeAll(async () => {
+    page = await procedure('Rotate an API key, end a session')
+    placeholders['api.key'] = join(folder, 'api.key')
+  })
+  const statusWith = async (key: string) =>
+    (await service.send('/v1/orders', { as: null, headers: { 'X-Api-Key': key } })).status
+
+  test('prints the new key, and both are valid', async () => {
+    const [made] = await service.run(
+      'api-keys',
+      'create',
+      '--tenant',
+      tenant,
+      '--name',
+      'shop',
+      '--scope',
+      'orders:read',
+    )
+    old = String(made?.key)
+    const [listed] = lines(await page.next('npx commerce api-keys list'))
+    expect(listed).toMatchObject({ name: 'shop', state: 'active' })
+    placeholders.KEY_ID = listed.key_id
+    await page.next('npx commerce api-keys rotate')
+    next = JSON.parse(await readFile(join(folder, 'api.key'), 'utf8')).key
+    expect(await statusWith(old)).toBe(200)
+    expect(await statusWith(next)).toBe(200)
+  })
+
+  test('ends the old key', async () => {
+    await page.next('npx commerce api-keys revoke')
+    expect(await statusWith(old)).toBe(401)
+    expect(await statusWith(next)).toBe(200)
+  })
+
+  test('ends a session', async () => {
+    const email = 'jane@example.com'
+    const post = (path: string, body: unknown, headers = {}) =>
+      service.send(path, {
+        method: 'POST',
+        as: null,
+        body,
+        headers: { 'Idempotency-Key': crypto.randomUUID(), ...headers },
+      })
+    await post('/otp/request', { email })
+    const [mail] = await until(
+      () => sentMails(service.aws, email),
+      ({ length }) => length === 1,
+    )
+    const code = /Your code is (\d{6})\./.exec(mail?.text ?? '')?.[1]
+    const verified = await post('/otp/verify', { email, code })
+    const Cookie = verified.headers
+      .getSetCookie()
+      .map((one) => one.split(';')[0])
+      .join('; ')
+    const headers = { Cookie, 'X-CSRF-Token': /csrf_token=([\w-]+)/.exec(Cookie)?.[1] ?? '' }
+    const status = async () => (await post('/discount/verify', { code: 'NOTHING' }, headers)).status
+    expect(await status()).toBe(200)
+    const [session] = lines(await page.next('npx commerce sessions list'))
+    placeholders.SESSION_ID = session.session_id
+    await page.next('npx commerce sessions revoke')
+    expect(await status()).toBe(401)
+  })
+
+  test('has no further command', () => expect(page.left).toEqual([]))
+})
+
+test('refunds without a difference are compared, and an outcome is sent', async () => {
+  const { json: refund } = await service.send('/v1/refunds', {
+    method: 'POST',
+    as: { tenant },
+    headers: { 'Idempotency-Key': 'refund' },
+    body: { charge_id: 'ch_plain', amount: 700 },
+  })
+  const page = await procedure('Compare refunds with the payment provider')
+  Object.assign(placeholders, {
+    '--tenant T ': `--tenant ${tenant} `,
+    REFUND_ID: refund.id,
+    'occurred-at TIME': `occurred-at ${new Date().toISOString()}`,
+  })
+  await page.next('npx commerce refunds reconcile')
+  expect(lines(await page.next('npx commerce webhook send refund.succeeded'))).toMatchObject([
+    { status: 202 },
+  ])
+  expect(page.left).toEqual([])
+})
+
+test('a legal hold is set, listed and released', async () => {
+  const page = await procedure('Legal hold')
+  placeholders['order/ID'] = `order/${(await order()).json.id}`
+  await page.next('npx commerce holds set')
+  expect(await page.next('npx commerce holds list')).toContain(placeholders['order/ID'])
+  await page.next('npx commerce holds release')
+  expect(await service.run('holds', 'list', '--tenant', tenant)).toEqual([])
+  expect(page.left).toEqual([])
+})
+
+test('the first Admin of a second region is created, and logs in', async () => {
+  const page = await procedure('Region or account lost')
+  placeholders['read -rs PASSWORD'] = `PASSWORD='${password}'`
+  await page.next('read -rs PASSWORD')
+  const body = { email: 'admin@acme.cloud', password }
+  expect((await service.send('/login', { method: 'POST', as: null, body })).status).toBe(200)
+  expect(page.left).toEqual([])
+})
+
+describe('a freeze', () => {
+  let page: Awaited<ReturnType<typeof procedure>>
+  beforeAll(async () => {
+    page = await procedure('Freeze')
+  })
+
+  /** Returns the provisioned concurrency of the function that creates orders. */
+  async function provisioned(): Promise<number | undefined> {
+    const resources = await stackResources('commerce-local', new CloudFormationClient(service.aws))
+    const FunctionName = functionNamesOf(resources)('orders.create')
+    const query = new GetProvisionedConcurrencyConfigCommand({ FunctionName, Qualifier: liveAlias })
+    const found = await new LambdaClient(service.aws).send(query).catch(() => undefined)
+    return found?.RequestedProvisionedConcurrentExecutions
+  }
+
+  test('stops writes, lets reads go on, and removes provisioned concurrency', async () => {
+    expect(await provisioned()).toBe(2)
+    expect(lines(await page.next('npx commerce freeze --writes'))).toMatchObject([{ frozen: 'writes' }])
+    const { status, headers } = await order()
+    expect(status).toBe(503)
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await service.send('/v1/orders', { as: { tenant } })).status).toBe(200)
+    expect(await provisioned()).toBeUndefined()
+  })
+
+  test('ends, and restores provisioned concurrency', async () => {
+    await page.next('npx commerce unfreeze')
+    await until(order, ({ status }) => status === 201)
+    expect(await provisioned()).toBe(2)
+  })
+
+  test('has no further command', () => expect(page.left).toEqual([]))
+})
+
+describe('permissions of the commands above', () => {
+  recordedActions(
+    () => service,
+    ['dead-letters list', 'dead-letters show', 'dead-letters discard', 'freeze', 'unfreeze', 'preflight'],
+  )
+})

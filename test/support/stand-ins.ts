@@ -1,0 +1,100 @@
+import type { StandIn } from './procedures.ts'
+
+const campaign = 'test/end-to-end/operations.campaign.test.ts'
+
+/** The campaign that plays the commands below each heading of docs/operations.md, except for stand-ins. */
+export const playedBy: Readonly<Record<string, string>> = {
+  Freeze: campaign,
+  'Restore the table to a point in time': 'test/end-to-end/restore-procedure.campaign.test.ts',
+  'Region or account lost': campaign,
+  'Dead letters': campaign,
+  'Rotate the key that signs webhooks': campaign,
+  'Rotate an API key, end a session': campaign,
+  'Compare refunds with the payment provider': campaign,
+  'Legal hold': campaign,
+}
+
+const facts = 'test/infrastructure/documented-facts.test.ts'
+const operatorPolicy = 'test/infrastructure/operator-policy.test.ts'
+const webAcl = 'test/infrastructure/web-acl.test.ts'
+const replicated = {
+  because: 'the local AWS does not replicate secrets',
+  test: { file: facts, title: 'the secrets that a second region needs are those of the stack' },
+}
+const withoutBackups = {
+  because: 'the local stage has no backups',
+  test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
+}
+const withoutWebAcl = 'the local AWS has no web ACL'
+
+/** The commands below the headings of the page that the local AWS cannot play, with the tests that stand for them. */
+export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
+  Losses: [
+    {
+      command: 'aws iam',
+      because: 'the local AWS has no managed policies',
+      test: {
+        file: operatorPolicy,
+        title: 'permits operators to pass the roles of backups and schedules, and no other',
+      },
+    },
+  ],
+  'Restore a nightly backup': [
+    {
+      command: 'VAULT=',
+      because: 'the local stage has no backups',
+      test: { file: facts, title: 'list the resources of a stack by a command that lists more than 100' },
+    },
+    { command: 'aws backup', ...withoutBackups },
+    {
+      command: 'KEY=',
+      because: 'the local stage has no key',
+      test: { file: facts, title: 'a restored backup keeps the key of the stack' },
+    },
+  ],
+  'Region or account lost': [
+    {
+      command: 'aws backup update-region-settings',
+      because: 'the local stage has no backups',
+      test: {
+        file: 'test/infrastructure/backups.test.ts',
+        title: 'on prod the table is copied each night and each week, into a vault that survives the stack',
+      },
+    },
+    { command: 'aws secretsmanager', ...replicated },
+    {
+      command: 'AWS_REGION=eu-central-1 npx cdk deploy',
+      because: 'the local AWS is one region',
+      test: {
+        file: 'test/infrastructure/documented-commands.test.ts',
+        title: '`%s` fails for the missing credentials',
+      },
+    },
+  ],
+  'Block an address': [
+    {
+      command: 'npx commerce addresses block',
+      because: withoutWebAcl,
+      test: { file: webAcl, title: 'are those of two sets, one for each version of IP, which begin empty' },
+    },
+    {
+      command: 'npx commerce addresses list',
+      because: withoutWebAcl,
+      test: {
+        file: 'test/operators/blocked-addresses.test.ts',
+        title: 'is listed once if it is blocked twice',
+      },
+    },
+    {
+      command: 'npx commerce addresses unblock',
+      because: withoutWebAcl,
+      test: { file: 'test/operators/blocked-addresses.test.ts', title: 'is admitted again' },
+    },
+  ],
+}
+
+/** Returns the commands of a procedure that no stand-in replaces. */
+export function withoutStandIns(heading: string, commands: readonly string[]): string[] {
+  const replaced = standIns[heading] ?? []
+  return commands.filter((one) => !replaced.some(({ command }) => one.startsWith(command)))
+}
