@@ -6,7 +6,7 @@ import { openapiDocument } from '#bin/describe/openapi.ts'
 import { withRoles } from '#bin/describe/reference/guides.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { costsOfProd } from '#test/bench/aws/costs.ts'
+import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
 import { clientTypes } from './client-types.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -27,6 +27,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export async function otherFiles(): Promise<Record<string, string>> {
   return {
     'docs/commands.md': commandsPage(),
+    'docs/cells.md': await cellsOfBenchmark(),
     'docs/costs.md': await costsOfProd(),
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,

@@ -137,7 +137,8 @@ function usd(amount: number): string {
   return amount.toFixed(2)
 }
 
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+/** Returns a table in Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
