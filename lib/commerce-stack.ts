@@ -1,4 +1,4 @@
-import { CfnOutput, Stack, type StackProps, Tags } from 'aws-cdk-lib'
+import { CfnOutput, Fn, Stack, type StackProps, Tags } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
@@ -77,11 +77,9 @@ export class CommerceStack extends Stack {
     const unknownRoute = invokedBy(unknownRouteHandler, release)
     const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
-    if (stage.onAws) {
-      const blocked = blockedAddresses(this, stage)
-      webAcl(this, api, { stage, settings, key, blocked })
-      userPoolWebAcl(this, users.pool, { stage, settings, key, blocked })
-    }
+    const blocked = stage.onAws ? blockedAddresses(this, stage) : undefined
+    const acl = blocked && webAcl(this, api, { stage, settings, key, blocked })
+    if (blocked) userPoolWebAcl(this, users.pool, { stage, settings, key, blocked })
 
     const working = stepFunctions(this, deployment, steps)
     const machine = importMachine(this, deployment, working)
@@ -114,6 +112,12 @@ export class CommerceStack extends Stack {
       RestApiId: api.restApiId,
       StageName: api.deploymentStage.stageName,
       TableName: table.tableName,
+      TableArn: table.tableArn,
+      ...(table.tableStreamArn !== undefined && { TableStreamArn: table.tableStreamArn }),
+      ...(backupVault && { BackupVaultName: backupVault.backupVaultName }),
+      ImportMachineArn: machine.machine.stateMachineArn,
+      // A reference to a web ACL is its name, its id and its scope.
+      ...(acl && { WebAclName: Fn.select(0, Fn.split('|', acl.ref)), WebAclId: acl.attrId }),
       EventBusName: bus.eventBusName,
       FilesBucketName: files.bucketName,
       UserPoolId: users.pool.userPoolId,

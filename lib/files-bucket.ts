@@ -1,6 +1,6 @@
 import { Duration, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
-import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
+import { BlockPublicAccess, Bucket, BucketEncryption, HttpMethods, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -20,6 +20,18 @@ export function filesBucket(scope: Construct, stage: Stage, settings: Settings, 
     ...(key
       ? { encryption: BucketEncryption.KMS, encryptionKey: key, bucketKeyEnabled: true }
       : { encryption: BucketEncryption.S3_MANAGED }),
+    cors: [
+      {
+        allowedMethods: [HttpMethods.GET, HttpMethods.HEAD],
+        // After the redirect from the API to the bucket, browsers send the origin `null` (Fetch, 'HTTP-redirect fetch').
+        // It opens nothing: only a signed link gives a file, with any origin.
+        allowedOrigins: [...settings['cors.allowedOrigins'], 'null'],
+        // Browsers send the headers of the first request again, except Authorization.
+        allowedHeaders: ['*'],
+        exposedHeaders: ['Content-Disposition'],
+        maxAge: 600,
+      },
+    ],
     lifecycleRules: [
       { id: 'exports', prefix: exportFolder, expiration: Duration.days(1) },
       { id: 'imports', prefix: importFolder, expiration: Duration.days(1) },

@@ -154,12 +154,19 @@ function defineRollback(define: Define): void {
 }
 
 function defineDescriptions(define: Define): void {
-  define('runbook', 'Write what to do about each alarm as Markdown.', 'runbook --out runbook.md')
+  define(
+    'runbook',
+    'Write what to do about each alarm as Markdown. With --stack, the commands name the resources of that stack.',
+    'runbook --out runbook.md',
+    'runbook --stack commerce-prod --out runbook.md',
+  )
     .option('--out <file>', 'a file instead of standard output')
-    .action(async ({ out }) => {
-      const { runbook } = await import('../commands/runbook.ts')
-      if (out === undefined) process.stdout.write(runbook())
-      else await writeFile(out, runbook())
+    .option('--stack <name>', 'the stack of your AWS account')
+    .action(async ({ out, stack }) => {
+      const { runbook, runbookOf } = await import('../commands/runbook.ts')
+      const page = stack === undefined ? runbook() : runbookOf(stack, (await stackOf(stack)).outputs)
+      if (out === undefined) process.stdout.write(page)
+      else await writeFile(out, page)
     })
   define(
     'reference',

@@ -6,10 +6,10 @@ import { period } from '#lib/monitoring/metrics.ts'
 const opening = `# Runbook
 
 Generated from the alarms by \`npx commerce runbook\`. Each section is named like its alarm, without the name of the stack. The
-name contains the severity: \`page\` means now, \`ticket\` the next working day. STACK stands for the name of the stack, T
-for a tenant. The queries are for CloudWatch Logs Insights. The name of a log group begins with STACK and ends with the
-text that is shown; for functions of nested stacks, the name of the nested stack is in between. While
-\`${apiFailing.id}\` is in alarm, no other alarm pages.
+name contains the severity: \`page\` means now, \`ticket\` the next working day. STACK is the name of the stack, T
+is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. The name of a
+log group begins with STACK and ends with the text that is shown; for functions of nested stacks, the name of the nested stack is in
+between. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
 no resource ids. The audit holds the ids. All alarms that are raised now, and the trace of a log line with \`xray_trace_id\`:
@@ -35,7 +35,7 @@ ${busiestQueries.map(({ title, lines }) => `${title}:\n\n${fenced('sh', startQue
 ${fenced('sh', 'aws logs get-query-results --query-id ID')}
 The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\` of the stack:
 
-${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name NAME --web-acl-id ID --rule-name AnonymousRequests')}
+${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name WEB_ACL_NAME --web-acl-id WEB_ACL_ID --rule-name AnonymousRequests')}
 The access log has the address of each request, masked. With docs/examples/operator-unmask-policy.json, which
 belongs to a role for emergencies only:
 
@@ -67,6 +67,29 @@ function startQuery(lines: readonly string[]): string {
 /** Returns the runbook page: a section for each alarm that notifies people, in the order of their definitions. */
 export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {
   return [opening, ...definitions.map(section)].join('\n')
+}
+
+/** The outputs of a stack that the runbook needs, by their placeholders. */
+export const filledByOutputs: Readonly<Record<string, string>> = {
+  TABLE: 'TableName',
+  TABLE_ARN: 'TableArn',
+  STREAM_ARN: 'TableStreamArn',
+  VAULT: 'BackupVaultName',
+  IMPORT_MACHINE_ARN: 'ImportMachineArn',
+  WEB_ACL_NAME: 'WebAclName',
+  WEB_ACL_ID: 'WebAclId',
+}
+
+/** Returns the runbook of one stack. A placeholder whose output the stack does not have stays. */
+export function runbookOf(stack: string, outputs: Readonly<Record<string, string>>): string {
+  const known = new Map([
+    ['STACK', stack],
+    ...Object.entries(filledByOutputs).flatMap(([placeholder, output]) => {
+      const value = outputs[output]
+      return value === undefined ? [] : [[placeholder, value] as const]
+    }),
+  ])
+  return runbook().replace(/\b[A-Z]+(?:_[A-Z]+)*\b/g, (word) => known.get(word) ?? word)
 }
 
 function section(definition: AlarmDefinition): string {

@@ -40,6 +40,7 @@ const pausing = [
  */
 export const commandActions: Readonly<Record<string, readonly string[]>> = {
   url: [],
+  runbook: [],
   'events watch': [
     'events:DeleteRule',
     'events:PutRule',

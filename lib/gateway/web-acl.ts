@@ -52,7 +52,7 @@ function withAction(rule: Rule, action: Settings['limits.webAcl']['action']): Ru
  * Creates the web ACL of the gateway: the managed rules of AWS, and rate rules. Its rates are above the service's own
  * throttles, so the service answers 429 first.
  */
-export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { blocked: Rule }): void {
+export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { blocked: Rule }): CfnWebACL {
   const { settings, stage } = props
   const { managedRules: versions } = settings['limits.webAcl']
   const { tokenDomains, immunitySeconds } = settings['limits.webAcl'].captcha
@@ -86,6 +86,7 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { bl
   const { stageArn: resourceArn } = api.deploymentStage
   new CfnWebACLAssociation(scope, 'WebAclOfStage', { resourceArn, webAclArn: acl.attrArn })
   logRefusals(scope, acl, { ...props, id: 'WebAcl', suffix: '' })
+  return acl
 }
 
 /**

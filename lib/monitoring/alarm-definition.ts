@@ -52,7 +52,8 @@ export function alarmName(stage: string, audience: Severity | 'silent', id: stri
 export const rollback = 'npx commerce rollback --stack STACK'
 export const lastDeployment = 'If it began with a deployment, roll back with npx commerce rollback.'
 export const ledger = 'npx commerce ledger list --tenant T --stack STACK'
-export const listExecutions = 'aws stepfunctions list-executions --state-machine-arn ARN --status-filter'
+export const listExecutions =
+  'aws stepfunctions list-executions --state-machine-arn IMPORT_MACHINE_ARN --status-filter'
 
 /** Returns the query for the failures that a function logs. */
 export function errorsInLog(functionName: string): LogQuery[] {

@@ -102,7 +102,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     act: 'Find the failed step in the execution history. The file can be sent again.',
     commands: [
       `${listExecutions} FAILED`,
-      'aws stepfunctions get-execution-history --execution-arn ARN --reverse-order',
+      'aws stepfunctions get-execution-history --execution-arn EXECUTION_ARN --reverse-order',
     ],
     thresholds: [{ measure: measures.failedImports, above: 0 }],
   },

@@ -34,7 +34,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
       id: `${pascalCase(name)}Late`,
       severity: 'page',
       act: `${first.act} If nothing fails, reserve ten executions for each open shard of the stream in lib/stage.ts.`,
-      commands: ['aws dynamodbstreams describe-stream --stream-arn ARN'],
+      commands: ['aws dynamodbstreams describe-stream --stream-arn STREAM_ARN'],
       impact: `${subscription.impact} Changes have been waiting for a minute.`,
       // A batch reported as failed is not an error of the function. Its changes wait, which this measure shows.
       thresholds: [{ measure: measures.oldestChangeFor(name), above: 60_000 }],

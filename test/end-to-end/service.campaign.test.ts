@@ -27,6 +27,7 @@ import { nothingLeaked } from './secrecy.ts'
 /** Commands that no test of the deployed stack runs: others run their code with recorded answers. */
 const runElsewhere = [
   'url',
+  'runbook',
   'events replay',
   'orders erase',
   'tenants purge',

@@ -71,6 +71,18 @@ describe('the bucket', () => {
     })
   })
 
+  test('lets pages of the allowed origins follow an export, also by a redirect from the API', () => {
+    expect(bucket.Properties.CorsConfiguration.CorsRules).toEqual([
+      {
+        AllowedMethods: ['GET', 'HEAD'],
+        AllowedOrigins: [...settings['cors.allowedOrigins'], 'null'],
+        AllowedHeaders: ['*'],
+        ExposedHeaders: ['Content-Disposition'],
+        MaxAge: 600,
+      },
+    ])
+  })
+
   test('is named by an output, and no function empties it', () => {
     expect(template.Outputs?.FilesBucketName).toMatchObject({ Value: { Ref: bucketId } })
     expect(resourcesOf(template, 'Custom::S3AutoDeleteObjects')).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { runbook } from '#bin/commands/runbook.ts'
+import { filledByOutputs, runbook, runbookOf } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { deadLettersOutput, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
 import type { AlarmDefinition } from '#lib/monitoring/alarm-definition.ts'
@@ -91,6 +91,24 @@ describe('the runbook', () => {
     expect(groupsOf(grown).filter((name) => asked.test(name))).toEqual([
       expect.stringMatching(/^commerce-prod-ExtraArea.*-ExtraRead1Log/),
     ])
+  })
+
+  test('of a stack needs only outputs that the stack has', () => {
+    const names = Object.keys(template.Outputs ?? {})
+    expect(Object.values(filledByOutputs).filter((output) => !names.includes(output))).toEqual([])
+  })
+
+  test('of a stack has no placeholder of what the stack knows', () => {
+    const outputs = Object.fromEntries(Object.values(filledByOutputs).map((name) => [name, `the-${name}`]))
+    const filled = runbookOf('shop', outputs)
+    const placeholders = ['STACK', ...Object.keys(filledByOutputs)]
+    expect(placeholders.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([])
+    expect(placeholders.filter((name) => new RegExp(`\\b${name}\\b`).test(filled))).toEqual([])
+    expect(filled).toContain('--table-name the-TableName\n')
+  })
+
+  test('of a stack without an output keeps its placeholder', () => {
+    expect(runbookOf('shop', {})).toContain('--table-name TABLE\n')
   })
 
   const commandLines = commandLinesIn(page)
