@@ -33,7 +33,7 @@ export function defineDeploymentCommands(define: Define): void {
 function defineVerify(define: Define): void {
   define(
     'verify',
-    'Check a deployment from outside. The checks are health, a rejected token, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, and an import. They use an API key in a tenant of their own, which are removed at the end; received events and idempotency records expire. It stops at the first check that fails.',
+    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. It stops at the first check that fails.',
     'verify',
     'verify --stack commerce-prod --settings profiles/prod.json',
   )
@@ -41,8 +41,13 @@ function defineVerify(define: Define): void {
     .addOption(url)
     .addOption(stack)
     .action(async ({ settings, url, stack }) => {
-      const { verifyStack } = await import('../commands/verify.ts')
-      const options = { settings: await settingsOf(settings), url }
+      const { verifyStack } = await import('../commands/verify/verify.ts')
+      const stopped = new AbortController()
+      const interrupted = new Error('verify was interrupted, and what it made is removed')
+      for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopped.abort(interrupted))
+      const onStop = (left: string) =>
+        console.error(`Stopping after the current check, and removing ${left}. A second Ctrl-C leaves them.`)
+      const options = { settings: await settingsOf(settings), url, signal: stopped.signal, onStop }
       await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
     })
 }

@@ -13,6 +13,8 @@ export function verificationOverHttp(deployment: () => Deployment): void {
     expect(checks.map(({ check }) => check)).toEqual([
       'health',
       'rejected token',
+      'unknown route',
+      'wrong method',
       'create',
       'replay',
       'mismatch',
@@ -20,6 +22,8 @@ export function verificationOverHttp(deployment: () => Deployment): void {
       'rejected signature',
       'webhook',
       'import',
+      'mail',
+      'export',
       'removal',
     ])
   })

@@ -1,7 +1,14 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { make } from '#bin/commands/api-keys.ts'
-import { verify, verifyScopes } from '#bin/commands/verify.ts'
+import { verifyEdge, verifyExport, verifyMail } from '#bin/commands/verify/checks-of-aws.ts'
+import { checksOf, type Target } from '#bin/commands/verify/requests.ts'
+import { verify, verifyScopes, verifyStack } from '#bin/commands/verify/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -16,14 +23,17 @@ afterAll(() => http.stop())
 
 const secret = 'whsec_bm90IHRoZSBrZXkgb2YgdGhlIHNlcnZpY2U='
 
+function targetOf(baseUrl: string): Target {
+  const operator = { table: service.table, clock: systemClock, name: 'jane' }
+  const common = { settings: localSettings, secret, operator, onAws: false, waitSeconds: 0 }
+  return { baseUrl, apiKey: '', tenant: 'verify', ...common }
+}
+
 async function passedChecks(tenant: string, into: string[]): Promise<void> {
   const scopes = verifyScopes(localSettings)
-  const { key: apiKey } = await make(
-    { table: service.table, clock: systemClock, name: 'jane' },
-    { tenant, name: 'verify', scopes },
-  )
-  const target = { baseUrl: http.base_url, apiKey, settings: localSettings, tenant, secret, waitSeconds: 0 }
-  await verify(target, (check) => into.push(check))
+  const operator = { table: service.table, clock: systemClock, name: 'jane' }
+  const { key: apiKey } = await make(operator, { tenant, name: 'verify', scopes })
+  await verify({ ...targetOf(http.base_url), tenant, apiKey }, (check) => into.push(check))
 }
 
 // The end-to-end tests run all checks on the deployed stack.
@@ -36,6 +46,8 @@ describe('npx commerce verify', () => {
     expect(passed).toEqual([
       'health',
       'rejected token',
+      'unknown route',
+      'wrong method',
       'create',
       'replay',
       'mismatch',
@@ -56,12 +68,14 @@ describe('npx commerce verify', () => {
     await expect(passedChecks('verify-used', passed)).rejects.toThrow(
       /^list: expected only the created order, received 200 /,
     )
-    expect(passed).toEqual(['health', 'rejected token', 'create', 'replay', 'mismatch'])
+    expect(passed).toEqual([
+      ...['health', 'rejected token', 'unknown route', 'wrong method'],
+      ...['create', 'replay', 'mismatch'],
+    ])
   })
 
   test('names an address that cannot be reached', async () => {
-    const target = { baseUrl: 'http://127.0.0.1:1', apiKey: '', settings: localSettings, tenant: 't', secret }
-    await expect(verify({ ...target, waitSeconds: 0 }, () => {})).rejects.toThrow(
+    await expect(verify(targetOf('http://127.0.0.1:1'), () => {})).rejects.toThrow(
       'http://127.0.0.1:1/health cannot be reached',
     )
   })
@@ -72,6 +86,141 @@ describe('npx commerce verify', () => {
       'orders:read',
       'imports:write',
       'operations:read',
+      'codes:read',
     ])
   })
+})
+
+/** Serves responses of a test, until it ends. */
+async function serving(listener: RequestListener, use: (baseUrl: string) => Promise<void>): Promise<void> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('a check that only AWS can pass', () => {
+  const passed: string[] = []
+  const onAws = (baseUrl: string): Target => ({ ...targetOf(baseUrl), onAws: true })
+  const checksAt = (target: Target) => checksOf(target, (check) => passed.push(check))
+
+  test('fails if the gateway takes a bearer token for a signature', async () => {
+    const listener: RequestListener = (_, response) => response.writeHead(403).end('{}')
+    await serving(listener, async (baseUrl) => {
+      const target = onAws(baseUrl)
+      await expect(verifyEdge(target, checksAt(target))).rejects.toThrow(
+        'unknown route: expected 404 NOT_FOUND.route, received 403',
+      )
+    })
+  })
+
+  test('passes if an error of the gateway names the only allowed origin', async () => {
+    const target = onAws(http.base_url)
+    await verifyEdge(target, checksAt(target))
+    expect(passed.at(-1)).toBe('error of the gateway')
+  })
+
+  test('fails if an error of the gateway names no origin', async () => {
+    const settings = { ...localSettings, 'cors.allowedOrigins': ['https://other.example'] }
+    const target = { ...onAws(http.base_url), settings }
+    await expect(verifyEdge(target, checksAt(target))).rejects.toThrow(
+      'error of the gateway: expected 413 VALIDATION.body.too_large for the origin https://other.example',
+    )
+  })
+
+  /** Answers each request with a redirect to a file, which names the origins that may read it. */
+  const exporting =
+    (allowed: string): RequestListener =>
+    ({ url, headers }, response) => {
+      const file = 'x'.repeat(localSettings['codes.export'].inlineMaxBytes + 1)
+      if (url?.startsWith('/codes:export'))
+        response.writeHead(303, { Location: `http://${headers.host}/file` }).end()
+      else if (headers.origin === 'null')
+        response.writeHead(200, { 'Access-Control-Allow-Origin': allowed }).end(file)
+      else response.writeHead(403).end()
+    }
+
+  test.each(['null', '*'])(
+    'passes if the bucket allows %s, as browsers call it after a redirect',
+    async (allowed) => {
+      await serving(exporting(allowed), async (baseUrl) => {
+        const target = onAws(baseUrl)
+        await verifyExport(target, checksAt(target))
+      })
+      expect(passed.at(-1)).toBe('export')
+    },
+  )
+
+  test('fails if the bucket allows the page alone, and leaves no code behind', async () => {
+    await serving(exporting('https://shop.acme.cloud'), async (baseUrl) => {
+      const target = { ...onAws(baseUrl), tenant: 'verify-export' }
+      await expect(verifyExport(target, checksAt(target))).rejects.toThrow('that a page can read')
+    })
+    expect(await service.items('verify-export', 'code')).toEqual([])
+  })
+
+  test('fails if the delivery of a mail is not reported', async () => {
+    const target = {
+      ...onAws(http.base_url),
+      settings: { ...localSettings, 'otp.deliveredOn': 'delivery' as const },
+    }
+    await expect(verifyMail(target, checksAt(target))).rejects.toThrow(
+      'mail: expected the mail to be delivered within 0 s',
+    )
+  })
+})
+
+test('npx commerce verify ends after the current check of a signal, and removes its tenant', async () => {
+  const table = String(process.env.DYNAMODB_ENDPOINT)
+  /** DynamoDB, and a secret. */
+  const aws: RequestListener = async (request, response) => {
+    const target = String(request.headers['x-amz-target'])
+    const body = await text(request)
+    const secretString = { SecretString: secret }
+    const answer = target.startsWith('secretsmanager')
+      ? Response.json(secretString)
+      : await fetch(table, { method: 'POST', headers: headersOf(request), body })
+    response
+      .writeHead(answer.status, { 'Content-Type': 'application/x-amz-json-1.0' })
+      .end(await answer.text())
+  }
+  const headersOf = ({ headers }: IncomingMessage) =>
+    Object.fromEntries(
+      ['x-amz-target', 'x-amz-date', 'authorization', 'content-type'].map((name) => [
+        name,
+        String(headers[name]),
+      ]),
+    )
+  const stopped = new AbortController()
+  const passed: string[] = []
+  let left = ''
+  await serving(aws, async (endpoint) => {
+    const access = {
+      endpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    }
+    const outputs = { TableName: service.tableName, BaseUrl: http.base_url, WebhooksSecretArn: 'arn' }
+    const onStop = (named: string) => {
+      left = named
+    }
+    const verifying = verifyStack(
+      { access, outputs },
+      { settings: localSettings, signal: stopped.signal, onStop },
+      (check) => {
+        passed.push(check)
+        if (check === 'create') stopped.abort(new Error('interrupted'))
+      },
+    )
+    await expect(verifying).rejects.toThrow('interrupted')
+  })
+  expect(passed.at(-1)).toBe('create')
+  const [, tenant = '?'] = /the tenant (verify-\S+) /.exec(left) ?? []
+  const items = await itemsOf(service.tableName)
+  const ofTenant = items.filter(({ pk }) => pk.includes(tenant) && !pk.startsWith('idempotency#'))
+  expect(ofTenant.map(({ pk }) => pk)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { route as exportCodes } from '#functions/codes/export-codes/route.ts'
 import { route as createImport } from '#functions/imports/create-import/route.ts'
 import { route as readOperation } from '#functions/operations/read-operation/route.ts'
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
@@ -7,54 +7,21 @@ import { route as readOrder } from '#functions/orders/read-order/route.ts'
 import { importTypes } from '#shared/imports/import-request.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
-import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { make, revoke } from './api-keys.ts'
-import { baseUrlOf, type DeployedStack } from './deployment.ts'
-import { operatorOf } from './operator.ts'
-import { reach } from './reach.ts'
-import { deleteTenant } from './tenants/purge-tenant.ts'
-import { type Receiver, sendEvent } from './webhook.ts'
-import { newSigningKey, signingSecret } from './webhook-secret.ts'
-
-/** The deployment to check, and a key with `verifyScopes` in a tenant without orders. */
-interface Target extends Receiver {
-  tenant: string
-  apiKey: string
-  /** How long to wait for the effect of a webhook and for the end of an import. */
-  waitSeconds: number
-}
-
-interface Received {
-  status: number
-  headers: Headers
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: bodies have any shape
-  json: any
-}
+import { make, revoke } from '../api-keys.ts'
+import { baseUrlOf, type DeployedStack } from '../deployment.ts'
+import { operatorOf } from '../operator.ts'
+import { reach } from '../reach.ts'
+import { deleteTenant } from '../tenants/purge-tenant.ts'
+import { sendEvent } from '../webhook.ts'
+import { newSigningKey, signingSecret } from '../webhook-secret.ts'
+import { verifyEdge, verifyExport, verifyMail } from './checks-of-aws.ts'
+import { ask, type Checks, checksOf, received, type Target, until } from './requests.ts'
 
 /** Returns the scopes of the key that `verify` uses. */
 export function verifyScopes(settings: Settings): string[] {
-  const routes = [createOrder, readOrder, listOrders, createImport, readOperation]
+  const routes = [createOrder, readOrder, listOrders, createImport, readOperation, exportCodes]
   return [...new Set(routes.flatMap((route) => apiKeyScopes(route, settings) ?? []))]
-}
-
-/** The requests of `verify` with its API key, and the checks of their responses. */
-type Checks = ReturnType<typeof checksOf>
-
-function checksOf(target: Target, report: (check: string) => void) {
-  const credential = { [target.settings['auth.apiKeyHeader']]: target.apiKey }
-  const check = (name: string, { status, text }: Received, passed: boolean, expected: string) => {
-    if (!passed) throw new Error(`${name}: expected ${expected}, received ${status} ${text.slice(0, 500)}`)
-    report(name)
-  }
-  return {
-    check,
-    checkError: (name: string, received: Received, expected: string) =>
-      check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected),
-    send: (route: Route, init: RequestInit & { id?: string } = {}) =>
-      ask(target, route, { ...init, headers: { ...credential, ...init.headers } }),
-  }
 }
 
 /**
@@ -68,9 +35,12 @@ export async function verify(target: Target, report: (check: string) => void): P
   checks.check('health', health, health.status === 200, '200')
   const forged = await checks.send(listOrders, { headers: { Authorization: 'Bearer forged' } })
   checks.checkError('rejected token', forged, '401 AUTH.invalid_credentials')
+  await verifyEdge(target, checks)
   const orderId = await verifyOrder(target, checks)
   await verifyWebhook(orderId, target, checks)
   if (importTypes(target.settings).includes('text/csv')) await verifyImport(target, checks)
+  await verifyMail(target, checks)
+  await verifyExport(target, checks)
 }
 
 /** Creates an order, repeats it, changes its payload and lists it. @returns the id of the order */
@@ -132,56 +102,51 @@ async function verifyImport({ waitSeconds }: Target, { check, send }: Checks): P
   check('import', ended, succeeded === 1 && failed === 1, `one row of two imported within ${waitSeconds} s`)
 }
 
-/** Checks a deployment with an API key in a tenant that is made for it, and removes both. */
+/** How `verifyStack` runs. */
+interface VerifyOptions {
+  settings: Settings
+  url?: string | undefined
+  /** Ends it after the current check, which waits for the work that it started. */
+  signal?: AbortSignal
+  /** Receives what is removed, as soon as it is to end. */
+  onStop?: (left: string) => void
+}
+
+/**
+ * Checks a deployment with an API key in a tenant that is made for it, and removes both, also after a signal.
+ * @throws Error of the failed check, or one that names what it could not remove
+ */
 export async function verifyStack(
   stack: DeployedStack,
-  { settings, url }: { settings: Settings; url?: string | undefined },
+  { settings, url, signal, onStop = () => {} }: VerifyOptions,
   report: (check: string) => void,
 ): Promise<void> {
   const operator = await operatorOf(stack)
+  const secret = await signingSecret(stack)
   const tenant = `verify-${newId(systemClock)}`
   const options = { tenant, name: 'verify', scopes: verifyScopes(settings) }
   const { key: apiKey, key_id } = await make(operator, options)
-  const target = { baseUrl: baseUrlOf(stack, url), secret: await signingSecret(stack), settings }
+  const left = `the tenant ${tenant} and its API key ${key_id}`
+  signal?.addEventListener('abort', () => onStop(left), { once: true })
+  const target = { baseUrl: baseUrlOf(stack, url), secret, settings, operator }
+  // The local run has no TLS.
+  const onAws = target.baseUrl.startsWith('https:')
   try {
-    await verify({ ...target, tenant, apiKey, waitSeconds: 120 }, report)
+    await verify({ ...target, tenant, apiKey, onAws, waitSeconds: 120 }, (check) => {
+      report(check)
+      signal?.throwIfAborted()
+    })
   } finally {
-    await revoke(operator, tenant, key_id)
-    await deleteTenant(operator, tenant, { withAudit: true })
+    await remove().catch((cause: unknown) => {
+      throw new Error(`${left} could not be removed`, { cause })
+    })
   }
   const { status } = await ask(target, listOrders, { headers: { [settings['auth.apiKeyHeader']]: apiKey } })
   if (status !== 401) throw new Error(`removal: expected 401 for the removed key, received ${status}`)
   report('removal')
-}
 
-/** Sends a request of a route. @param id replaces the parameter of its path */
-function ask(
-  { baseUrl, settings }: Receiver,
-  route: Route,
-  init: RequestInit & { id?: string },
-): Promise<Received> {
-  const path = pathOf(route, settings).replace(/\{\w+\}/, init.id ?? '')
-  return received(reach(`${baseUrl}${path}`, { ...init, method: route.method }))
-}
-
-async function received(sent: Promise<Response>): Promise<Received> {
-  const response = await sent
-  const { status, headers } = response
-  const text = await response.text()
-  const json = await new Response(text).json().catch(() => undefined)
-  return { status, headers, text, json }
-}
-
-/** Reads until a response passes or the time is over. @returns the last response */
-async function until(
-  seconds: number,
-  read: () => Promise<Received>,
-  passes: (response: Received) => boolean,
-): Promise<Received> {
-  const deadline = Date.now() + seconds * 1000
-  for (;;) {
-    const response = await read()
-    if (passes(response) || Date.now() >= deadline) return response
-    await sleep(500)
+  async function remove(): Promise<void> {
+    await revoke(operator, tenant, key_id)
+    await deleteTenant(operator, tenant, { withAudit: true })
   }
 }

@@ -1,0 +1,100 @@
+import { route as exportCodes } from '#functions/codes/export-codes/route.ts'
+import { route as createOrder } from '#functions/orders/create-order/route.ts'
+import { route as listOrders } from '#functions/orders/list-orders/route.ts'
+import { route as requestOtp } from '#functions/otp/request-otp/route.ts'
+import { findMail } from '#shared/otp/code-mail.ts'
+import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { reach } from '../reach.ts'
+import { ask, type Checks, received, type Target, until } from './requests.ts'
+
+/** More than the gateway accepts. */
+const oversizedBytes = 10 * 1024 * 1024 + 1
+
+/**
+ * Checks what the gateway answers itself, or would if the routes were wrong. A bearer token is no signature of AWS: a
+ * gateway without a route for unknown paths rejects it with 403. Its own errors carry the envelope, and the headers with
+ * which a page can read them if the profile names one origin.
+ */
+export async function verifyEdge(target: Target, { check, checkError, send }: Checks): Promise<void> {
+  const { baseUrl, settings, onAws } = target
+  const headers = { Authorization: 'Bearer forged' }
+  checkError(
+    'unknown route',
+    await received(reach(`${baseUrl}/no/such/route`, { headers })),
+    '404 NOT_FOUND.route',
+  )
+  const wrongMethod = await send(listOrders, { method: 'PUT', headers })
+  checkError('wrong method', wrongMethod, '405 VALIDATION.method.not_allowed')
+  if (!onAws) return
+  const [only, ...others] = settings['cors.allowedOrigins']
+  const oversized = await send(createOrder, {
+    headers: { Origin: String(only), 'Content-Type': 'application/json' },
+    body: ' '.repeat(oversizedBytes),
+  })
+  const allowed = oversized.headers.get('Access-Control-Allow-Origin')
+  const expected = others.length === 0 ? only : null
+  const passed = oversized.json?.error?.code === settings['limits.tooLarge'] && allowed === expected
+  check(
+    'error of the gateway',
+    oversized,
+    passed,
+    `413 ${settings['limits.tooLarge']} for the origin ${expected}`,
+  )
+}
+
+/** Requests a one-time code for the mailbox simulator of SES, and waits until its mail is sent and delivered. */
+export async function verifyMail(target: Target, { check }: Checks): Promise<void> {
+  const { settings, waitSeconds, operator } = target
+  const email = `success+${newId(systemClock)}@simulator.amazonses.com`
+  const headers = { 'Content-Type': 'application/json' }
+  const requested = await ask(target, requestOtp, { headers, body: JSON.stringify({ email }) })
+  if (requested.status !== 202) check('mail', requested, false, '202')
+  const state = settings['otp.deliveredOn'] === 'accepted' ? 'sent' : 'delivered'
+  const mail = await until(
+    waitSeconds,
+    () => findMail(operator.table, requested.json.message_id),
+    (found) => found?.state === state,
+  )
+  check('mail', requested, mail?.state === state, `the mail to be ${state} within ${waitSeconds} s`)
+}
+
+/** Small enough for an item. */
+const nameLength = 300_000
+
+/**
+ * Exports more than fits into a response, and follows the link: the export is a file, and its link can be read. On AWS it
+ * follows the link like a browser, which sends the origin `null` after the redirect to another host.
+ */
+export async function verifyExport(target: Target, { check, send }: Checks): Promise<void> {
+  const { settings, tenant, operator, onAws } = target
+  const { inlineMaxBytes } = settings['codes.export']
+  const removals = []
+  for (let bytes = 0; bytes <= inlineMaxBytes; bytes += nameLength) {
+    const id = newId(systemClock)
+    const now = timestamp(systemClock.now())
+    const item = {
+      ...keyOf(tenant, 'code', id),
+      ...{ id, tenant_id: tenant, code: 'VERIFY', type: '', name: 'x'.repeat(nameLength), version: 1 },
+      ...{
+        state: 'draft',
+        soft_deleted: false,
+        created_by: '',
+        created_at: now,
+        updated_at: now,
+        expiry_at: now,
+      },
+    }
+    await operator.table.put({ item, condition: 'none' })
+    removals.push({ remove: keyOf(tenant, 'code', id), condition: 'none' as const })
+  }
+  const exported = await send(exportCodes, { redirect: 'manual' })
+  // These items are too large to be deleted together, as those of a tenant are.
+  for (const removal of removals) await operator.table.transact([removal])
+  const link = exported.headers.get('Location')
+  if (exported.status !== 303 || link === null) return check('export', exported, false, '303 with a link')
+  const file = await received(reach(link, onAws ? { headers: { Origin: 'null' } } : {}))
+  const allowed = !onAws || ['null', '*'].includes(file.headers.get('Access-Control-Allow-Origin') ?? '')
+  const passed = file.status === 200 && file.text.length > inlineMaxBytes && allowed
+  check('export', { ...file, text: '' }, passed, `a file above ${inlineMaxBytes} bytes that a page can read`)
+}
