@@ -20,6 +20,12 @@ describe('orders at DynamoDB', () => {
     expect([status, requests, readUnits]).toEqual([201, 1, 0])
     expect(tableWriteUnits + indexEntries).toBeLessThanOrEqual(5)
   })
+  test('a create costs the same with a trace and 500 bytes of baggage', () => {
+    const { request: _, ...plain } = costOf('create an order')
+    expect(costOf('create an order with a trace and 500 bytes of baggage')).toMatchObject(plain)
+  })
+  test('a page of 25 with their events is at most three read units', () =>
+    expect(costOf('list page 1 of 25').readUnits).toBeLessThanOrEqual(3))
   test('a replay is one request', () =>
     expect(costOf('replay it')).toMatchObject({ status: 201, requests: 1 }))
   test('a read is one request and one unit', () => {
@@ -43,7 +49,7 @@ describe('orders at DynamoDB', () => {
   })
   test('a filter without matches stops at the read budget', () => {
     const { requests, readUnits } = costOf('list, filtered to nothing')
-    // 1,000 orders of about 300 bytes, read in pages of a hundred at 4 KB for each unit.
+    // 1,000 orders of about 370 bytes, read in pages of a hundred at 4 KB for each unit.
     expect(requests).toBeLessThanOrEqual(10)
     expect(readUnits).toBeLessThanOrEqual(110)
   })

@@ -6,6 +6,12 @@ import type { Meter } from './meter.ts'
 
 const order = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
+/** The optional headers of a request that its events repeat. */
+export const traceHeaders = {
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'vendor=value',
+  baggage: `shop=${'x'.repeat(495)}`,
+}
 
 /** Measures each request on orders. */
 export async function orderCosts(
@@ -13,7 +19,6 @@ export async function orderCosts(
   pageSize: number,
   pages: number,
 ): Promise<void> {
-  await fill(client, service.tableName, orders('walked', pageSize * pages))
   const create = {
     method: 'POST',
     path: '/v1/orders',
@@ -22,6 +27,8 @@ export async function orderCosts(
     body: order,
   }
   const { json } = await measure('create an order', create)
+  const [stored] = await service.items('acme', 'order')
+  await fill(client, service.tableName, copiesOf(stored as Item, 'walked', pageSize * pages))
   await measure('replay it', create)
   await measure('read it', { path: `/v1/orders/${json.id}`, as: editor })
   await measure('read it as an Admin of another tenant', {
@@ -33,6 +40,10 @@ export async function orderCosts(
     as: { tenant: 'rival', role: 'Viewer' },
   })
   await measure('be denied by role', { ...create, as: { tenant: 'acme', role: 'Viewer' } })
+  await measure('create an order with a trace and 500 bytes of baggage', {
+    ...create,
+    headers: { ...traceHeaders, 'Idempotency-Key': 'traced' },
+  })
 
   const walked = { tenant: 'walked', role: 'Viewer' }
   const list = `/v1/orders?page_size=${pageSize}`
@@ -44,14 +55,13 @@ export async function orderCosts(
   await measure('list, filtered to nothing', { path: `${list}&status=paid`, as: walked })
 }
 
-/** Creates orders of one tenant, one for each millisecond. */
-function orders(tenant: string, count: number): Item[] {
+/** Copies a stored order with its events to another tenant, one copy for each millisecond. */
+function copiesOf(stored: Item, tenant: string, count: number): Item[] {
   const start = Date.now() - count
   return Array.from({ length: count }, (_, n) => {
     const at = start + n
     const id = idAt(at)
     const times = { created_at: timestamp(at), updated_at: timestamp(at) }
-    const known = { id, tenant_id: tenant, ...order, status: 'active', ...times, version: 1 }
-    return { ...keyOf(tenant, 'order', id), ...known }
+    return { ...stored, ...keyOf(tenant, 'order', id), id, tenant_id: tenant, ...times }
   })
 }

@@ -79,6 +79,11 @@ export const defects: Record<string, Defect> = {
     'derivedId([item.pk, item.sk, id, index]',
     'derivedId([item.pk, item.sk, id, index, Math.random()]',
   ),
+  'an event that takes from its item what changes': shared(
+    'orders/order.ts',
+    "held: { ...heldSubject, order_id: 'id',",
+    "held: { ...heldSubject, status: 'status', order_id: 'id',",
+  ),
   'a relay that goes on after a failure': shared(
     'platform/events/relay.ts',
     'if (first >= 0) return { published, failedFrom: batch[first]?.change.sequenceNumber, fault }',

@@ -17,7 +17,10 @@ export const assumed = {
   /** The line of the access log, which is masked. */
   maskedKilobytes: 0.5,
   tracedShare: 0.05,
-  /** The order and its audit record in the table. Its idempotency record expires. */
+  /**
+   * The order with its events and its entry in the index, and for each of them the 100 bytes that DynamoDB adds. The
+   * idempotency record expires.
+   */
   orderKilobytes: 0.7,
   /** `order.created` and `order.placed`. */
   orderEvents: 2,
