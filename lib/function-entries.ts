@@ -40,6 +40,9 @@ export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 /** The environment variable of a function that holds the release of its version. */
 export const releaseVariable = 'RELEASE'
 
+/** The environment variable that records the setting storage.shards of its version, for preflight and rollback. */
+export const shardsVariable = 'STORAGE_SHARDS'
+
 /** The alias of each function that everything invokes. */
 export const liveAlias = 'live'
 

@@ -4,7 +4,7 @@ import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Freeze, stoppedFunctions } from './freeze.ts'
-import { type FunctionCodes, pascalCase, releaseVariable } from './function-entries.ts'
+import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from './function-entries.ts'
 import { environmentOf, grantUses } from './grants.ts'
 import type { Resources, Right } from './rights.ts'
 import { serviceLog } from './service-log.ts'
@@ -39,7 +39,7 @@ interface ServiceFunctionProps {
  */
 export function serviceFunction(
   scope: Construct,
-  { stage, codes, release, resources, freeze }: Deployment,
+  { stage, settings, codes, release, resources, freeze }: Deployment,
   { name, description, uses, timeout, environment, onFailure }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
@@ -61,7 +61,10 @@ export function serviceFunction(
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {
       METRICS_NAMESPACE: metricsNamespace(stage),
-      ...(release !== undefined && { [releaseVariable]: release }),
+      ...(release !== undefined && {
+        [releaseVariable]: release,
+        [shardsVariable]: JSON.stringify(settings['storage.shards']),
+      }),
       ...environmentOf(uses, resources),
       ...environment,
     },

@@ -89,7 +89,7 @@ function defineRestore(define: Define): void {
 function definePreflight(define: Define): void {
   define(
     'preflight',
-    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. A stack that is not deployed yet passes.',
+    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. A stack that is not deployed yet passes.',
     'preflight --app cdk.out/prod --stack commerce-prod',
   )
     .option('--app <folder>', 'the output of cdk synth', 'cdk.out')
@@ -107,7 +107,7 @@ function definePreflight(define: Define): void {
 function defineRollback(define: Define): void {
   define(
     'rollback',
-    'Move all functions back to the release that served before. It moves the aliases of endpoints, consumers, workflow steps and triggers at once, without CodeDeploy. Releases that were rolled back are remembered: no later rollback goes to them, unless --to names one. It refuses a release that uses another table, and exits with 1 if there is nothing to do. The next deployment needs -c rollout=bypass.',
+    'Move all functions back to the release that served before. It moves the aliases of endpoints, consumers, workflow steps and triggers at once, without CodeDeploy. Releases that were rolled back are remembered: no later rollback goes to them, unless --to names one. It refuses a release that uses another table or reads fewer shards than hold items, and exits with 1 if there is nothing to do. The next deployment needs -c rollout=bypass.',
     'rollback --stack commerce-prod --dry-run',
     'rollback --stack commerce-prod',
   )

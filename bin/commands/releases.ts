@@ -8,6 +8,7 @@ import {
   paginateListVersionsByFunction,
 } from '@aws-sdk/client-lambda'
 import { releaseVariable } from '#lib/function-entries.ts'
+import { recordedShards, writesMore } from './preflight/recorded-shards.ts'
 import { stackResources } from './stack-resources.ts'
 
 /** The clients of the commands on releases. */
@@ -137,7 +138,8 @@ export function releasesOf(functions: readonly ReleasedFunction[]): Release[] {
 
 /**
  * Deletes the versions of all but the newest releases, with their marks. A version that an alias invokes is kept: the
- * release that serves may be an older one.
+ * release that serves may be an older one. So is a release that stored items in more shards than all newer ones: it is the
+ * record of what lists have to read.
  * @returns the number of deleted versions
  */
 export async function pruneReleases(stack: string, keep: number, clients: Clients): Promise<number> {
@@ -147,15 +149,24 @@ export async function pruneReleases(stack: string, keep: number, clients: Client
       .map(({ release }) => release)
       .slice(0, keep),
   )
+  const spread = new Set(
+    functions.flatMap(({ versions }) => versions.filter(isSpread).map(({ release }) => release)),
+  )
   let deleted = 0
   for (const { name: FunctionName, versions } of functions) {
     const firstKept = versions.findIndex(({ release }) => release !== undefined && kept.has(release))
-    for (const { number: Qualifier, mark: Name, used } of versions.slice(0, Math.max(firstKept, 0))) {
-      if (used) continue
+    for (const version of versions.slice(0, Math.max(firstKept, 0))) {
+      const { number: Qualifier, mark: Name, used, release = '' } = version
+      if (used || spread.has(release)) continue
       if (Name !== undefined) await clients.lambda.send(new DeleteAliasCommand({ FunctionName, Name }))
       await clients.lambda.send(new DeleteFunctionCommand({ FunctionName, Qualifier }))
       deleted += 1
     }
   }
   return deleted
+}
+
+function isSpread({ environment }: Version, at: number, versions: readonly Version[]): boolean {
+  const newer = versions.slice(at + 1).map((one) => recordedShards(one.environment))
+  return newer.length > 0 && writesMore(recordedShards(environment), newer)
 }

@@ -1,5 +1,6 @@
 import { CreateAliasCommand, DeleteAliasCommand, UpdateAliasCommand } from '@aws-sdk/client-lambda'
 import { removeProvisioned, restoreProvisioned } from './freeze/provisioned-concurrency.ts'
+import { missedBy, recordedShards } from './preflight/recorded-shards.ts'
 import {
   type Clients,
   clients,
@@ -97,10 +98,17 @@ const rules: readonly ((version: Version, live: Version) => string | undefined)[
 
 /** @throws Error if a function could not serve with its version of the release */
 function assertServing({ to, functions }: Rollback): void {
+  const stored = functions.flatMap(({ versions }) =>
+    versions.map(({ environment }) => recordedShards(environment)),
+  )
   const reasons = functions.flatMap((one) => {
     const version = versionIn(one, to) as Version
     const live = one.versions.filter(({ number }) => one.live.includes(number))
-    return live.flatMap((each) => rules.flatMap((rule) => rule(version, each) ?? []))
+    const missed = missedBy(recordedShards(version.environment), stored)
+    return [
+      ...live.flatMap((each) => rules.flatMap((rule) => rule(version, each) ?? [])),
+      ...(missed === undefined ? [] : [`${missed} that hold items`]),
+    ]
   })
   if (reasons.length === 0) return
   throw new Error(`cannot roll back: ${to} ${[...new Set(reasons)].join('; ')}. Deploy a fix instead`)

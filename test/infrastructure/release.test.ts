@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { functionEntries, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
 import { releaseOf } from '#lib/release.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { localSettings } from '#test/support/settings.ts'
 import {
   type Resource,
   referenceOf,
@@ -38,6 +39,12 @@ describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }
   test.each(names)('%s has the release in its environment', (name) => {
     const { Properties } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
     expect(Properties.Environment.Variables.RELEASE).toBe('r1')
+  })
+
+  test.each(names)('%s records the shards of the release', (name) => {
+    const { Properties } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
+    const { STORAGE_SHARDS } = Properties.Environment.Variables
+    expect(JSON.parse(STORAGE_SHARDS)).toEqual(localSettings['storage.shards'])
   })
 
   test('event source mappings invoke aliases', () => {

@@ -7,6 +7,8 @@ import type { Clients } from '#bin/commands/releases.ts'
 interface Version {
   release?: string | undefined
   table?: string | undefined
+  /** The record of the setting storage.shards. */
+  shards?: string | undefined
   at: number
 }
 
@@ -36,7 +38,10 @@ export interface FakeFunctions {
   template: object
   functions: Map<string, Deployed>
   /** Publishes a version of each function and moves its alias, as a deployment does. */
-  deploy(release: string | undefined, options?: { table?: string; without?: string[] }): void
+  deploy(
+    release: string | undefined,
+    options?: { table?: string; shards?: string | undefined; without?: string[] },
+  ): void
   /** Stops with an error before this many further changes. */
   failAfter(changes: number): void
   /** The version that each function serves. */
@@ -44,6 +49,13 @@ export interface FakeFunctions {
   /** The release that each function serves. */
   serving(): Record<string, string | undefined>
   close(): void
+}
+
+/** Returns the record of a release: shards for writes and for reads of all tenants, and of `large`. */
+export function recordOf(all: [writes: number, reads: number], large = all): string {
+  const [writes, reads] = all
+  const tenants = { large: { writes: large[0], reads: large[1] } }
+  return JSON.stringify({ default: { writes, reads }, tenants })
 }
 
 export async function fakeFunctions(names: readonly string[]): Promise<FakeFunctions> {
@@ -87,11 +99,15 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     const one = functions.get(name)
     if (!one) return [404, { message: `no function ${name}` }]
     if (method === 'GET' && kind === 'versions') {
-      const versions = [...one.versions].map(([Version, { release, table, at }]) => ({
+      const versions = [...one.versions].map(([Version, { release, table, shards, at }]) => ({
         Version,
         LastModified: `2026-01-01T${String(at).padStart(2, '0')}:00:00.000+0000`,
         Environment: {
-          Variables: { ...(release && { RELEASE: release }), ...(table && { TABLE_NAME: table }) },
+          Variables: {
+            ...(release && { RELEASE: release }),
+            ...(table && { TABLE_NAME: table }),
+            ...(shards && { STORAGE_SHARDS: shards }),
+          },
         },
       }))
       const latest = { ...versions.at(-1), Version: '$LATEST' }
@@ -177,7 +193,7 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     outputs: {},
     template: {},
     functions,
-    deploy(release, { table = 'orders-table', without = [] } = {}) {
+    deploy(release, { table = 'orders-table', shards, without = [] } = {}) {
       hour += 1
       for (const name of names) {
         if (without.includes(name)) continue
@@ -188,7 +204,7 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
           tags: {},
         }
         one.published += 1
-        one.versions.set(`${one.published}`, { release, table, at: hour })
+        one.versions.set(`${one.published}`, { release, table, shards, at: hour })
         one.aliases.set('live', { FunctionVersion: `${one.published}` })
         functions.set(name, one)
       }

@@ -8,7 +8,7 @@ import { synthesizedStack } from '#bin/commands/preflight/assembly.ts'
 import { preflight } from '#bin/commands/preflight/preflight.ts'
 import { planRollback, rollBack } from '#bin/commands/rollback.ts'
 import { type FakeAws, startFakeAws } from '#test/support/fake-aws.ts'
-import { type FakeFunctions, fakeFunctions } from './fake-functions.ts'
+import { type FakeFunctions, fakeFunctions, recordOf } from './fake-functions.ts'
 
 const name = 'commerce-prod'
 const folder = mkdtempSync(join(tmpdir(), 'commerce-preflight-'))
@@ -25,6 +25,8 @@ interface Synthesis {
   /** Properties of the table of the stack. */
   table?: object
   tableId?: string
+  /** The record of storage.shards in its functions. */
+  shards?: string
   /** Whether aliases move without CodeDeploy. */
   atOnce?: boolean
 }
@@ -40,7 +42,7 @@ function templateOf({ release = 'v2', restored, table, tableId = 'Table' }: Synt
 
 /** Writes an assembly with a nested stack, as `cdk synth` does. */
 function synthesize(options: Synthesis) {
-  const { environment = 'aws://111122223333/us-east-1', atOnce = false } = options
+  const { environment = 'aws://111122223333/us-east-1', shards, atOnce = false } = options
   const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
   const templateFile = `${name}.template.json`
   write('manifest.json', {
@@ -50,7 +52,10 @@ function synthesize(options: Synthesis) {
   write(templateFile, templateOf(options))
   const UpdatePolicy = { CodeDeployLambdaAliasUpdate: { ApplicationName: name } }
   write('orders.nested.template.json', {
-    Resources: { Live: { Type: 'AWS::Lambda::Alias', ...(!atOnce && { UpdatePolicy }) } },
+    Resources: {
+      Live: { Type: 'AWS::Lambda::Alias', ...(!atOnce && { UpdatePolicy }) },
+      ...(shards && { Orders: { Properties: { Environment: { Variables: { STORAGE_SHARDS: shards } } } } }),
+    },
   })
   return synthesizedStack(folder, name)
 }
@@ -74,8 +79,8 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Deploys a release with the table `orders-table`. */
-function deploy(release: string) {
-  aws.deploy(release)
+function deploy(release: string, shards?: string) {
+  aws.deploy(release, { shards })
   aws.outputs = { Release: release, TableName: 'orders-table' }
 }
 
@@ -137,6 +142,57 @@ describe('a deployment may start', () => {
     await rollback()
     deploy('v1.1')
     expect(await check()).toEqual([])
+  })
+})
+
+describe('shards of storage.shards', () => {
+  test.each<[string, string | undefined, string]>([
+    ['reads raised', undefined, recordOf([1, 4])],
+    ['writes raised to what is read', recordOf([1, 4]), recordOf([4, 4])],
+    ['writes lowered', recordOf([4, 4]), recordOf([1, 4])],
+    ['reads lowered to what was written', recordOf([2, 4]), recordOf([1, 2])],
+    [
+      'both raised for a tenant that reads them already',
+      recordOf([1, 1], [1, 16]),
+      recordOf([1, 1], [16, 16]),
+    ],
+  ])('may be deployed with %s', async (_, deployed, shards) => {
+    deploy('v1', deployed)
+    expect(await check({ shards })).toEqual([])
+  })
+
+  test('are refused with more for writes than the deployed release reads', async () => {
+    deploy('v1', recordOf([1, 2]))
+    expect(await check({ shards: recordOf([4, 4], [1, 2]) })).toEqual([
+      'the release that serves reads 2 of the 4 shards of all other tenants to which storage.shards sends new items, so its lists would miss them. Raise only reads in this deployment, and writes in the next one',
+    ])
+  })
+
+  test('are refused with more for writes than a deployed release without a record, which reads one', async () => {
+    deploy('v1')
+    expect(await check({ shards: recordOf([1, 1], [2, 2]) })).toEqual([
+      expect.stringContaining('the release that serves reads 1 of the 2 shards of large to which'),
+    ])
+  })
+
+  test('are refused with more for writes than the release reads that serves after a rollback', async () => {
+    deploy('v0', recordOf([1, 1]))
+    deploy('v1', recordOf([1, 4]))
+    await rollback()
+    expect(await check({ shards: recordOf([4, 4]), atOnce: true })).toEqual([
+      expect.stringContaining(
+        'reads 1 of the 4 shards of large, 1 of the 4 shards of all other tenants to which',
+      ),
+    ])
+  })
+
+  test('are refused with fewer for reads than any kept release has written', async () => {
+    deploy('v0', recordOf([1, 4]))
+    deploy('v1', recordOf([4, 4]))
+    deploy('v1.1', recordOf([1, 4]))
+    expect(await check({ shards: recordOf([1, 2]) })).toEqual([
+      'storage.shards reads 2 of the 4 shards of large, 2 of the 4 shards of all other tenants to which a release sent items, so lists would miss them. Raise reads',
+    ])
   })
 })
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { restoreProvisioned } from '#bin/commands/freeze/provisioned-concurrency.ts'
 import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/releases.ts'
 import { planRollback, rollBack } from '#bin/commands/rollback.ts'
-import { type FakeFunctions, fakeFunctions } from './fake-functions.ts'
+import { type FakeFunctions, fakeFunctions, recordOf } from './fake-functions.ts'
 
 const stack = 'commerce-prod'
 /** An endpoint, a consumer and a workflow step. */
@@ -96,6 +96,32 @@ describe('a rollback', () => {
       expect(aws.serving()).toEqual(all('v1'))
     },
   )
+})
+
+describe('a rollback after items were stored in more shards', () => {
+  test('is refused to a release that reads fewer', async () => {
+    aws.deploy('v1', { shards: recordOf([1, 1]) })
+    aws.deploy('v2', { shards: recordOf([1, 4]) })
+    aws.deploy('v3', { shards: recordOf([4, 4]) })
+    aws.deploy('v4', { shards: recordOf([1, 4]) })
+    await expect(plan('v1')).rejects.toThrow(
+      'cannot roll back: v1 reads 1 of the 4 shards of large, 1 of the 4 shards of all other tenants that hold items. Deploy a fix instead',
+    )
+    expect(await plan('v2')).toMatchObject({ to: 'v2' })
+  })
+
+  test('is refused to a release without a record, which reads one', async () => {
+    aws.deploy('v1')
+    aws.deploy('v2', { shards: recordOf([1, 1], [2, 2]) })
+    await expect(plan()).rejects.toThrow('v1 reads 1 of the 2 shards of large that hold items')
+  })
+
+  test('is made to a release that reads fewer than the one that serves, while nothing is stored there', async () => {
+    aws.deploy('v1', { shards: recordOf([1, 1]) })
+    aws.deploy('v2', { shards: recordOf([1, 4]) })
+    await run()
+    expect(aws.serving()).toEqual(all('v1'))
+  })
 })
 
 describe('a rollback of a function with provisioned concurrency', () => {
@@ -224,6 +250,14 @@ describe('the releases', () => {
       relay: ['1', '5', '6'],
       rows: ['2', '5', '6'],
     })
+  })
+
+  test('of a release that stored items in more shards than all newer ones are kept, as the record of them', async () => {
+    aws.deploy('v1', { shards: recordOf([1, 4]) })
+    aws.deploy('v2', { shards: recordOf([4, 4]) })
+    for (const release of ['v3', 'v4', 'v5']) aws.deploy(release, { shards: recordOf([1, 4]) })
+    await pruneReleases(stack, 2, aws.clients)
+    expect((await releases()).map(({ release }) => release)).toEqual(['v5', 'v4', 'v2'])
   })
 
   test('that are kept are all kept if there are fewer', async () => {

@@ -108,6 +108,13 @@ describe('a profile', () => {
       expect(message).toContain(`  ${key}`)
   })
 
+  test('with more shards for writes than for reads is rejected, because lists would miss new items', () => {
+    const shards = { default: { writes: 1, reads: 1 }, tenants: { large: { writes: 4, reads: 2 } } }
+    expect(() => readProfile({ ...valid, 'storage.shards': shards }, 'p.json')).toThrow(
+      /storage\.shards at tenants\.large: writes is above reads/,
+    )
+  })
+
   test('with one account for two tenants is rejected, because refunds could not be told apart', () => {
     const shared = { accounts: { one: 'acct_1', other: 'acct_1' } }
     expect(() => readProfile({ ...valid, 'refunds.account': shared }, 'p.json')).toThrow(

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CloudAssembly, UNKNOWN_ACCOUNT } from 'aws-cdk-lib/cx-api'
+import { shardsVariable } from '#lib/function-entries.ts'
+import type { ShardSettings } from '#shared/platform/table/keys.ts'
+import { recordedShards } from './recorded-shards.ts'
 
 /** The parts of a CloudFormation template that preflight compares. */
 export interface Template {
@@ -14,6 +17,8 @@ export interface SynthesizedStack {
   /** Of the profile; absent for the local stage, which runs where it is deployed. */
   environment?: { account: string; region: string }
   template: Template
+  /** The setting storage.shards, as its functions record it. */
+  shards: ShardSettings
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
   gradual: boolean
 }
@@ -27,13 +32,20 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
     throw new Error(`${folder} has no stack ${name}: its stacks are ${names}`)
   }
   const { account, region } = stack.environment
-  // The aliases of endpoints are in nested stacks, whose templates are files of their own.
-  const templates = readdirSync(folder).filter((file) => file.endsWith('.template.json'))
-  const gradual = templates.some((file) =>
-    readFileSync(join(folder, file), 'utf8').includes('"CodeDeployLambdaAliasUpdate"'),
-  )
+  // The endpoints are in nested stacks, whose templates are files of their own.
+  const templates = readdirSync(folder)
+    .filter((file) => file.endsWith('.template.json'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'))
+  const gradual = templates.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
+  const shards = recordedShards(commonEnvironment(templates))
   const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
-  return { name, ...environment, template: stack.template, gradual }
+  return { name, ...environment, template: stack.template, shards, gradual }
+}
+
+/** Returns the record of the shards, which is the same in every function. */
+function commonEnvironment(templates: readonly string[]): Record<string, string> {
+  const [, value] = new RegExp(`"${shardsVariable}":\\s*("(?:[^"\\\\]|\\\\.)*")`).exec(templates.join()) ?? []
+  return value === undefined ? {} : { [shardsVariable]: JSON.parse(value) }
 }
 
 function assemblyIn(folder: string): CloudAssembly {

@@ -2,8 +2,17 @@ import { isDeepStrictEqual } from 'node:util'
 import { DescribeStacksCommand, GetTemplateCommand, type Stack } from '@aws-sdk/client-cloudformation'
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
-import { type Clients, clients, type Release, releasedFunctions, releasesOf } from '../releases.ts'
+import type { ShardSettings } from '#shared/platform/table/keys.ts'
+import {
+  type Clients,
+  clients,
+  type Release,
+  releasedFunctions,
+  releasesOf,
+  type Version,
+} from '../releases.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
+import { missedBy, recordedShards } from './recorded-shards.ts'
 
 /** The clients of preflight. */
 export interface PreflightClients extends Clients {
@@ -20,6 +29,8 @@ interface DeployedRelease {
   release: string | undefined
   /** The releases of which versions are kept, newest first. */
   releases: readonly Release[]
+  /** The shards of the versions that serve, and of all that are kept. */
+  shards: { live: readonly ShardSettings[]; kept: readonly ShardSettings[] }
 }
 
 /** A reason why a deployment must not start, or nothing. */
@@ -42,6 +53,16 @@ const rules: readonly Rule[] = [
     const newer = releases.slice(0, Math.max(at, 0)).find(({ rolled_back }) => rolled_back)
     if (!gradual || newer === undefined) return undefined
     return `the stack was rolled back from ${newer.release} to ${releases[at]?.release}, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass`
+  },
+  function readsFirst({ shards }, { shards: { live } }) {
+    const missed = live.map((one) => missedBy(one, [shards])).find((reason) => reason !== undefined)
+    if (missed === undefined) return undefined
+    return `the release that serves ${missed} to which storage.shards sends new items, so its lists would miss them. Raise only reads in this deployment, and writes in the next one`
+  },
+  function readsEverything({ shards }, { shards: { kept } }) {
+    const missed = missedBy(shards, kept)
+    if (missed === undefined) return undefined
+    return `storage.shards ${missed} to which a release sent items, so lists would miss them. Raise reads`
   },
 ]
 
@@ -102,15 +123,22 @@ const withoutResources = ['REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE']
 async function deployedRelease(name: string, using: PreflightClients): Promise<DeployedRelease | undefined> {
   const found = await stackNamed(name, using)
   if (!found || withoutResources.includes(found.StackStatus ?? '')) return undefined
-  const releases = releasesOf(await releasedFunctions(name, using))
+  const functions = await releasedFunctions(name, using)
+  const kept = functions.flatMap(({ versions }) => versions)
+  const live = functions.flatMap((one) => one.versions.filter(({ number }) => one.live.includes(number)))
   const { TemplateBody = '{}' } = await using.cloudFormation.send(new GetTemplateCommand({ StackName: name }))
   const output = (key: string) => found.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue
   return {
     template: JSON.parse(TemplateBody),
     table: output('TableName'),
     release: output('Release'),
-    releases,
+    releases: releasesOf(functions),
+    shards: { live: live.map(shardsOfVersion), kept: kept.map(shardsOfVersion) },
   }
+}
+
+function shardsOfVersion({ environment }: Version): ShardSettings {
+  return recordedShards(environment)
 }
 
 async function stackNamed(StackName: string, { cloudFormation }: Clients): Promise<Stack | undefined> {

@@ -165,7 +165,7 @@ export const requests = {
     'Number of partitions that store the new items of a tenant, and number that its lists read: for all tenants and for single ones (docs/scaling.md)',
     v.strictObject({
       default: shards,
-      tenants: v.pipe(v.record(text(tenantPattern), shards), v.maxEntries(25)),
+      tenants: v.pipe(v.record(text(tenantPattern), shards), v.maxEntries(20)),
     }),
   ),
   'versioning.sunset': setting(
