@@ -72,7 +72,7 @@ function defineRestore(define: Define): void {
     })
   define(
     'table carry-over',
-    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds as they stand now. Holds that were set after the point in time are set, and those that were released are released. It reads the whole table, and can be repeated.',
+    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds and the blocked tenants as they stand now. Holds that were set after the point in time are set, and those that were released are released. It reads the whole table, and can be repeated.',
     'table carry-over commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the restored table')

@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BatchWriteCommand, DynamoDBDocumentClient, paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/caller.ts'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
 import type { Report } from '../cli/output.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
@@ -31,7 +32,7 @@ const minuteMilliseconds = 60_000
 
 /**
  * Carries over to a restored table what it must not lose: the audit records of all tenants since a time, and the legal
- * holds as they stand now. It can be repeated. It reads the whole table.
+ * holds and the blocked tenants as they stand now. It can be repeated. It reads the whole table.
  */
 export async function carryOver({
   client,
@@ -52,8 +53,14 @@ export async function carryOver({
   async function copySegment(Segment: number): Promise<void> {
     const copied = {
       TableName: source,
-      FilterExpression: 'begins_with(pk, :hold) OR (begins_with(pk, :audit) AND sk >= :first)',
-      ExpressionAttributeValues: { ':hold': 'legal_hold#', ':audit': 'audit#', ':first': firstIdAt(first) },
+      FilterExpression:
+        'pk = :blocked OR begins_with(pk, :hold) OR (begins_with(pk, :audit) AND sk >= :first)',
+      ExpressionAttributeValues: {
+        ':blocked': blockedTenantsKey.pk,
+        ':hold': 'legal_hold#',
+        ':audit': 'audit#',
+        ':first': firstIdAt(first),
+      },
       ConsistentRead: true,
       Segment,
       TotalSegments: segments,
@@ -63,8 +70,9 @@ export async function carryOver({
       await write(items.map((Item) => ({ PutRequest: { Item } })))
       for (const { pk, sk, target } of items) {
         if (pk.startsWith('audit#')) done.audit += 1
-        else holds.set(pk, (holds.get(pk) ?? new Set()).add(sk))
-        if (target !== undefined && pk.startsWith('legal_hold#')) done.holds += 1
+        if (!pk.startsWith('legal_hold#')) continue
+        holds.set(pk, (holds.get(pk) ?? new Set()).add(sk))
+        if (target !== undefined) done.holds += 1
       }
       report(`${done.audit} audit records and ${done.holds} holds copied`)
     }

@@ -6,6 +6,7 @@ import type { Operator } from '#bin/commands/tenant-records.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { firstIdAt, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/caller.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { createTable } from '#test/support/tables.ts'
@@ -59,6 +60,16 @@ describe('the audit records that are carried over', () => {
     expect(await carryOver({ client, source, target, from })).toEqual(carried)
     expect(keysOf(await itemsOf(target))).toEqual(keysOf([...late, summed]))
   })
+})
+
+test('the blocked tenants are carried over as they stand now', async () => {
+  const source = await createTable()
+  const target = await createTable()
+  const blocked = { ...blockedTenantsKey, tenants: ['acme'], version: 2 }
+  await client.send(new PutCommand({ TableName: source, Item: blocked }))
+  await client.send(new PutCommand({ TableName: target, Item: { ...blocked, tenants: [], version: 1 } }))
+  await carryOver({ client, source, target, from })
+  expect(await itemsOf(target)).toEqual([blocked])
 })
 
 describe('the legal holds that are carried over', () => {

@@ -77,7 +77,7 @@ interface BlockedTenants {
   version: number
 }
 
-const blockedTenantsKey = { pk: 'blocked-tenants', sk: 'blocked-tenants' }
+export const blockedTenantsKey = { pk: 'blocked-tenants', sk: 'blocked-tenants' }
 
 /** Returns the check of a process. It reads the list at most once in 30 seconds, so hardly any request pays for it. */
 export function blockCheck(clock: { now(): number }): BlockCheck {
