@@ -12,6 +12,7 @@ export const playedBy: Readonly<Record<string, string>> = {
   'Rotate an API key, end a session': campaign,
   'Compare refunds with the payment provider': campaign,
   'Legal hold': campaign,
+  Erasure: campaign,
 }
 
 const facts = 'test/infrastructure/documented-facts.test.ts'
