@@ -13,6 +13,8 @@ export interface FunctionProcess {
   begin(event: object): void
   // biome-ignore lint/suspicious/noExplicitAny: each function has its own type of reply
   send(event: object): Promise<any>
+  /** Returns the most memory in use since the first call, without garbage, in MB. */
+  peakMegabytes(): Promise<number>
   /** Kills the process with SIGKILL and returns once it ended. */
   kill(): Promise<void>
 }
@@ -75,13 +77,16 @@ export async function bundleFunctions(
 }
 
 function processOf(child: ChildProcess): FunctionProcess {
+  async function send(message: object | 'memory') {
+    child.send(message)
+    const [reply] = await once(child, 'message')
+    if (reply?.errorMessage !== undefined) throw new Error(reply.errorMessage)
+    return reply
+  }
   return {
     begin: (event) => void child.send(event),
-    async send(event) {
-      child.send(event)
-      const [reply] = await once(child, 'message')
-      return reply
-    },
+    send,
+    peakMegabytes: () => send('memory'),
     async kill() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')
