@@ -82,7 +82,7 @@ describe('a key', () => {
   test.each([0, 1, 63])('is in the partition %i if its id says so', (shard) => {
     const id = `01234567-89ab-87ff-bfff-ffffffffff${shard.toString(16).padStart(2, '0')}`
     expect(keyOf('acme', 'order', id)).toEqual({ pk: `order#acme#${shard}`, sk: id })
-    expect(keyOf('acme', 'operation', id).pk).toBe('operation#acme#0')
+    expect(keyOf('acme', 'legal_hold', id).pk).toBe('legal_hold#acme#0')
   })
 
   test('of a new id is in one of the shards, and all are used', () => {

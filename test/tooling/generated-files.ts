@@ -7,10 +7,12 @@ import { withRoles } from '#bin/describe/reference/guides.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
+import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { clientTypes } from './client-types.ts'
 
 const root = join(import.meta.dirname, '../..')
 const accessGuide = 'docs/guides/access.md'
+const scalingPage = 'docs/scaling.md'
 
 /** Returns the text of every generated file that describes a deployment with this profile, by its path. */
 export async function descriptionFiles(settings: Settings): Promise<Record<string, string>> {
@@ -29,6 +31,7 @@ export async function otherFiles(): Promise<Record<string, string>> {
     'docs/commands.md': commandsPage(),
     'docs/cells.md': await cellsOfBenchmark(),
     'docs/costs.md': await costsOfProd(),
+    [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,

@@ -43,7 +43,7 @@ export const entities = {
   cart_line: 'hash',
   /** Customers by a hash of their e-mail address; many, and written in bulk. */
   customer: 'hash',
-  operation: 'one',
+  operation: 'hash',
   /** The number of operations in progress. A purge deletes it after them, as each one that ends decrements it. */
   operation_count: 'one',
   /** The operation that imports a file in a tenant, by the file's hash. */
@@ -53,7 +53,7 @@ export const entities = {
   /** Logins by one-time code. */
   session: 'shard',
   /** API keys of the role Service. */
-  api_key: 'one',
+  api_key: 'hash',
   /** Legal holds by target, and their number. A purge leaves them, as it is refused while there are any. */
   legal_hold: 'one',
 } as const satisfies Record<string, Partitioning>

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CognitoAnswer, cognitoUsers } from './cognito-users.ts'
+import { type CognitoAnswer, clientId, cognitoUsers } from './cognito-users.ts'
 
 /** One received request. */
 interface ProviderCall {
@@ -68,6 +68,8 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
 export function useIdentityProvider({ endpoint }: FakeIdentityProvider): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
   // Requests to log users in are signed.
+  process.env.AWS_REGION ??= 'us-east-1'
+  process.env.USER_POOL_CLIENT_ID ??= clientId
   process.env.AWS_ACCESS_KEY_ID ??= 'test'
   process.env.AWS_SECRET_ACCESS_KEY ??= 'test'
 }
