@@ -38,10 +38,18 @@ const otherSettings: Settings = {
   'codes.duplicate': { softDeletedKeepsCode: false },
 }
 
-/** The settings at the beginning and after the deployment, for each policy. */
+/** Releases that raise the shards of every tenant: first those that lists read, then those that store new items. */
+const withShards = (of: Settings): Settings[] =>
+  [
+    { writes: 1, reads: 1 },
+    { writes: 1, reads: 4 },
+    { writes: 4, reads: 4 },
+  ].map((shards) => ({ ...of, 'storage.shards': { default: shards, tenants: {} } }))
+
+/** The settings at the beginning and after the deployment, for each policy, by number of shards. */
 const policies = (['within_charge', 'once_per_charge'] as const).map((policy) => ({
-  first: { ...settings, 'refunds.policy': policy },
-  second: { ...otherSettings, 'refunds.policy': policy },
+  first: withShards({ ...settings, 'refunds.policy': policy }),
+  second: withShards({ ...otherSettings, 'refunds.policy': policy }),
 }))
 type Policy = (typeof policies)[number]
 
@@ -86,7 +94,7 @@ export async function play({
   if (!recorded) Error.stackTraceLimit = 0
   try {
     const policy = policies[random.fork('policy').chance(0.2) ? 1 : 0] as Policy
-    const world = new World({ scheduler, random, faults, settings: policy.first, accesses })
+    const world = new World({ scheduler, random, faults, settings: policy.first[0] as Settings, accesses })
     await scheduler.runUntil(story(world, clients, { policy, silent: without?.clients ?? new Set() }))
     return {
       seed,
@@ -141,9 +149,10 @@ async function story(
   if (random.chance(0.25)) {
     scheduler.after(window / 2, () => {
       scheduler.note('deployment', 'new settings')
-      world.settings = policy.second
+      world.deploy(policy.second[policy.first.indexOf(world.settings)] as Settings)
     })
   }
+  raiseShards(world, policy, window)
   if (random.chance(0.3)) {
     scheduler.after(window, () => world.store.deleteExpired(scheduler.now / 1000))
   }
@@ -167,6 +176,26 @@ async function story(
   )
   if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
   await raceHolds(world, history)
+}
+
+/**
+ * In half of the schedules, three deployments raise the shards and take the last step back. During each of them, processes of
+ * the old and of the new release start side by side, and each begins after the one before has ended.
+ */
+function raiseShards(world: World, policy: Policy, window: number): void {
+  const random = world.random.fork('shards')
+  if (random.chance(0.5)) return
+  let at = 0
+  for (const stage of [1, 2, 1]) {
+    at += (random.next() * window) / 3
+    world.scheduler.after(at, () => {
+      const releases = policy.first.includes(world.settings) ? policy.first : policy.second
+      world.scheduler.note('deployment', `shards: step ${stage}`)
+      world.deploy(releases[stage] as Settings, world.settings)
+    })
+    at += (random.next() * window) / 3
+    world.scheduler.after(at, () => world.deploy(world.settings))
+  }
 }
 
 /** What clients do to one cart while its codes change and end. */

@@ -110,8 +110,10 @@ export class World {
   readonly random: Random
   readonly faults: Faults
   readonly store: MemoryStore
-  /** Settings of processes that start now. */
+  /** Settings of the release that was deployed last. */
   settings: Settings
+  /** Those of the release before, while processes of both start. */
+  #before: Settings | undefined
   /** All clients use one tenant and one cart. */
   isCrowded = false
   /** All changes of the table. */
@@ -167,6 +169,12 @@ export class World {
     })
     this.provider = new SimulatedProvider(scheduler, random.fork('provider'))
     this.#endpoints = deployed.map((endpoint) => this.#withProviders(endpoint))
+  }
+
+  /** @param before the release from which processes still start, if there is one */
+  deploy(settings: Settings, before?: Settings): void {
+    this.settings = settings
+    this.#before = before
   }
 
   /** Starts the sweepers. */
@@ -285,10 +293,12 @@ export class World {
 
   #spawn(name: string, runs = name): Process {
     this.#spawned += 1
-    const { scheduler, random, faults, settings } = this
+    const { scheduler, random, faults } = this
     const skew = this.#skews[this.#spawned % this.#skews.length] ?? 0
     // The name does not depend on what other processes do, so that a schedule can be shrunk.
     const own = this.#namesakes(name)
+    const isOld = this.#before && random.fork(`release of ${name}.${own}`).chance(0.5)
+    const settings = (isOld && this.#before) || this.settings
     const process = new Process(`${name}.${own}`, { runs, scheduler, random, faults, settings, skew })
     processes.set(process.clock, process)
     return process
