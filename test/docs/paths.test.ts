@@ -25,6 +25,7 @@ const others = new Set([
   'profiles/staging.json',
   'runbook.md',
   'test/openapi/released.json',
+  'test/events/released.json',
   'test/stored-data',
 ])
 

@@ -1,20 +1,26 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
+import { eventDefinitions } from '#functions/events.ts'
+import { brokenEvents, releasedEvents } from '#test/events/released-events.ts'
 import { pythonPackage } from '#test/support/python-package.ts'
 
 /**
- * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release, by oasdiff. With `--release`
- * it first makes openapi.json the last release. Before the first release, nothing is promised.
+ * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release, by oasdiff, and events that its
+ * relay would build otherwise or not at all. With `--release` it first makes openapi.json and the events the last release.
+ * Before the first release, nothing is promised.
  */
 
 const root = join(import.meta.dirname, '../..')
 const openapi = join(root, 'openapi.json')
 /** The description of the last release. */
 const released = join(root, 'test/openapi/released.json')
+/** The events of the last release. */
+const releasedEventsFile = join(root, 'test/events/released.json')
 
 const run = promisify(execFile)
 const cache = join(root, 'node_modules/.cache')
@@ -49,10 +55,22 @@ async function oasdiff(): Promise<string> {
 
 if (import.meta.main) {
   const { release } = parseArgs({ options: { release: { type: 'boolean' } } }).values
-  if (release) await copyFile(openapi, released)
+  const settings = await loadSettings(localProfile, 'local')
+  if (release) {
+    await copyFile(openapi, released)
+    const events = releasedEvents(eventDefinitions, settings)
+    await writeFile(releasedEventsFile, `${JSON.stringify(events, null, 2)}\n`)
+  }
   const changes = existsSync(released) ? await breakingChanges(released, openapi) : []
   if (changes.length > 0) {
     console.error(`openapi.json breaks callers of the last release:\n${changes.join('\n')}`)
+    process.exitCode = 1
+  }
+  const events = existsSync(releasedEventsFile)
+    ? brokenEvents(JSON.parse(await readFile(releasedEventsFile, 'utf8')), eventDefinitions, settings)
+    : []
+  if (events.length > 0) {
+    console.error(`events break a rollout or a rollback:\n${events.join('\n')}`)
     process.exitCode = 1
   }
 }
