@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import { startBudget } from '#shared/platform/base/clock.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
+import { newId, startBudget } from '#shared/platform/base/clock.ts'
+import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
 import { MemoryStore } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
 import { Capacity, partitionUnits } from './partition-capacity.ts'
+import { Random } from './random.ts'
 
 /** A table whose partition keys have a part of the capacity of DynamoDB. */
 function tableOf({ scale = 1, credit = 0 } = {}) {
@@ -117,4 +118,33 @@ describe('a partition', () => {
     )
     expect(store.all()).toEqual([])
   })
+})
+
+/** Returns how many orders of one tenant are admitted in a second, at one and a half times what its shards take. */
+function ordersASecond(shards: number): number {
+  const { capacity, store, clock } = tableOf({ scale: 0.02 })
+  const random = new Random(1)
+  const ids = { ...clock, randomBytes: (length: number) => random.bytes(length) }
+  const seconds = 20
+  const offered = 0.02 * 750 * shards * seconds
+  let admitted = 0
+  for (let n = 0; n < offered; n += 1) {
+    clock.advance((seconds * 1000) / offered)
+    const id = newId({ ...ids, now: () => Math.floor(clock.now()) }, shards)
+    const record = { pk: `idempotency#${n}`, sk: 'record' }
+    const changes = [put(record), put({ ...keyOf('acme', 'order', id), id })]
+    const effect = () => store.transact(changes, String(n))
+    try {
+      capacity.run({ name: 'transact', changes, input: changes, milliseconds: 1000, effect })
+      // The units of its first second are gone by then.
+      if (n >= offered / 4) admitted += 1
+    } catch {}
+  }
+  return admitted / (0.75 * seconds) / 0.02
+}
+
+test.each([1, 2, 4, 16])('the orders of a tenant grow with its shards, within 10 %%: %i', (shards) => {
+  const ratio = ordersASecond(shards) / (500 * shards)
+  expect(ratio).toBeGreaterThan(0.9)
+  expect(ratio).toBeLessThan(1.1)
 })
