@@ -171,6 +171,7 @@ async function story(
   await updateCarts(world, history)
   await settle(world)
   checkEnd(world, history)
+  await checkLists(world, history)
   const accounts = tenants.flatMap((tenant) =>
     [settings, otherSettings].map((one) => ({ tenant, account: accountOf(tenant, one) })),
   )
@@ -236,6 +237,19 @@ async function settle(world: World): Promise<void> {
     if (world.pending().length === 0) return
   }
   throw new Violation('nothing is pending forever', world.pending().join(', '))
+}
+
+/** Every order that a client got is in the list of its tenant, whichever release has stored it. */
+async function checkLists(world: World, history: History): Promise<void> {
+  const client = new Client('lists', world, history)
+  for (const tenant of tenants) {
+    const by = { tenant, role: 'Editor', sub: client.name } as const
+    const path = '/v1/orders?page_size=100'
+    const answer = await client.send({ operation: 'orders.list', by, method: 'GET', path })
+    const listed = new Set(answer?.json?.data?.map(({ id }: { id: string }) => id))
+    const missing = history.orders.filter((order) => order.tenant === tenant && !listed.has(order.id))
+    if (missing.length > 0) throw new Violation('lists', `${missing.map(({ id }) => id)} is not listed`)
+  }
 }
 
 /** A code that nobody knows is verified for each cart, so that the codes that have ended since leave it. */
