@@ -26,9 +26,9 @@ const isWrite = ({ name }: { name: string }) => /^(TransactWrite|Put|Update|Dele
 
 /** Returns the operation of a transaction for each kind of item, the first part of its partition key. */
 function changesOf(items: TransactWriteItem[] = []): string[] {
-  return items.map(({ Put, Update, Delete }) => {
-    const attributes = Put?.Item ?? Update?.Key ?? Delete?.Key ?? {}
-    const verb = Put ? 'put' : Update ? 'update' : 'delete'
+  return items.map(({ Put, Update, Delete, ConditionCheck }) => {
+    const attributes = Put?.Item ?? (Update ?? Delete ?? ConditionCheck)?.Key ?? {}
+    const verb = Put ? 'put' : Update ? 'update' : Delete ? 'delete' : 'check'
     return `${verb} ${String(unmarshall(attributes).pk).split('#')[0]}`
   })
 }
@@ -177,7 +177,8 @@ describe('the audit record of', () => {
     const { writes, records } = await traced('hard', () =>
       calls.hardDelete(admin('hard'), id, 'requested by the merchant'),
     )
-    expect(writes).toEqual(once('delete code', 'delete code_lock', 'put audit'))
+    const noHolds = ['check legal_hold', 'check legal_hold']
+    expect(writes).toEqual(once('delete code', 'delete code_lock', ...noHolds, 'put audit'))
     expect(records).toMatchObject([
       {
         action: 'hard_delete',

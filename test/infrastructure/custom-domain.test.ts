@@ -63,6 +63,11 @@ const closed = await synthesise('prod', { changes: behindDomain })
 
 const apiOf = (template: Template) =>
   resourcesOf(template, 'AWS::ApiGateway::RestApi')[0] as [string, Resource]
+const probeOf = (template: Template) =>
+  resourcesOf(template, 'AWS::Lambda::Function').find(([id]) => /^AddressProbe/.test(id)) as [
+    string,
+    Resource,
+  ]
 const idOf = (id: string) => id.replace(/(ApiDeployment)[0-9A-Fa-f]+$/, '$1')
 const idsOf = ({ Resources }: Template) => Object.keys(Resources).map(idOf)
 
@@ -105,17 +110,25 @@ describe('with a domain', () => {
     expect(apiOf(template)).toEqual(apiOf(without.template))
   })
 
+  test('the probe calls the domain', () => {
+    const [, { Properties }] = probeOf(template)
+    expect(Properties.Environment.Variables.PUBLIC_ADDRESS).toBe('https://api.example.com/')
+  })
+
   test('nothing else changes', () => {
-    const added = idsOf(template).filter((id) => !idsOf(without.template).includes(id))
-    expect(added.map((id) => id.replace(/[0-9A-F]{8}$/, '')).sort()).toEqual([
+    const addedTo = (one: Template, other: Template) =>
+      idsOf(one)
+        .filter((id) => !idsOf(other).includes(id) && !/^AddressProbeCurrentVersion/.test(id))
+        .map((id) => id.replace(/[0-9A-F]{8}$/, ''))
+    expect(addedTo(template, without.template).sort()).toEqual([
       'Domain',
       expect.stringMatching(/^DomainMap/),
     ])
-    expect(idsOf(without.template).filter((id) => !idsOf(template).includes(id))).toEqual([])
+    expect(addedTo(without.template, template)).toEqual([])
     expect(within.watch).toEqual(without.watch)
-    for (const [id, one] of resourcesOf(without.template, 'AWS::Lambda::Function')) {
-      expect(template.Resources[id]).toEqual(one)
-    }
+    const [probeId] = probeOf(template)
+    for (const [id, one] of resourcesOf(without.template, 'AWS::Lambda::Function'))
+      if (id !== probeId) expect(template.Resources[id]).toEqual(one)
   })
 })
 

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { idAt } from '#test/support/ids.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
@@ -359,17 +360,19 @@ describe('requests', () => {
       const clock = { ...systemClock, now: () => (now += step) }
       const slow = await startService({ settings: service.settings, tableName: service.tableName, clock })
       const as = service === local ? { role: 'Viewer' } : who('Viewer')
-      return outcome(await slow.call({ path: '/v1/orders', as, headers: { ...nonce, ...headers } }))
+      // A list reads the clock once for each shard.
+      const path = `/v1/orders/${idAt(now)}`
+      return outcome(await slow.call({ path, as, headers: { ...nonce, ...headers } }))
     }
     const one = { 'X-Request-Timeout': '1' }
     expect([await answer(local, one, 1200), await answer(other, one, 50)]).toEqual([
       '504 DEPENDENCY.timeout',
-      '200',
+      '404 NOT_FOUND.order',
     ])
     // Without the header the maximum budget applies: ten seconds in one deployment, twenty-five in the other.
     expect([await answer(local, {}, 1750), await answer(other, {}, 1750)]).toEqual([
       '504 DEPENDENCY.timeout',
-      '200',
+      '404 NOT_FOUND.order',
     ])
   })
   test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
