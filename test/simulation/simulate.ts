@@ -23,7 +23,7 @@ if (values.defect === 'list') {
   process.exit()
 }
 if (values['count-seeds']) {
-  const missed = await countSeeds(Number(values.runs ?? 14_000))
+  const missed = await countSeeds(Number(values.runs ?? 24_000))
   process.exit(missed.length === 0 ? 0 : 1)
 }
 if (values.defect !== undefined) plant(values.defect)
