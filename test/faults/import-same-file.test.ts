@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
+import { fileLimits } from '#shared/imports/split-file.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { transition } from '#shared/operations/operation-store.ts'
 import { serving } from '#test/formats/file-network.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 import { someOf } from '#test/support/runs.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { FaultPlans } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
 import { movableClock } from './payment-saga.ts'
@@ -14,7 +16,8 @@ const faults = new FaultPlans()
 const service = await startImports({ clock, transit: faultyTransit(faults, clock) })
 afterEach(() => faults.reset())
 
-const rows = 501
+/** One row more than a chunk holds. */
+const rows = fileLimits(localSettings).chunk.rows + 1
 const file = `email\n${Array.from({ length: rows }, (_, n) => `user${n}@example.com`).join('\n')}\n`
 let tenants = 0
 const newTenant = () => `same-file-${tenants++}`

@@ -8,6 +8,7 @@ import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
 import type { StepContext } from '#shared/platform/jobs/workflow.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { importStates, stepOf } from './import-states.ts'
 import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
@@ -42,7 +43,8 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     table,
     tableWithin: () => table,
     files: runtime.openFiles(undefined as never),
-    clock: { ...runtime.clock, sleep: async () => {} },
+    // Nobody waits for a retry or for the pace of writes: sleeping puts the time of the steps forward.
+    clock: options.clock ?? movableSystemClock(),
     budget: startBudget(systemClock, 600_000),
   }
   const definition = importStates()
