@@ -17,6 +17,7 @@ import {
   yes,
 } from './options.ts'
 import { assertCanAsk, confirm, printRecord, printRecords, withProgress } from './output.ts'
+import { onStopSignal } from './stop-signal.ts'
 
 /** Defines the commands of operators on a whole deployment, and those that describe it. */
 export function defineDeploymentCommands(define: Define): void {
@@ -44,7 +45,7 @@ function defineVerify(define: Define): void {
       const { verifyStack } = await import('../commands/verify/verify.ts')
       const stopped = new AbortController()
       const interrupted = new Error('verify was interrupted, and what it made is removed')
-      for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stopped.abort(interrupted))
+      onStopSignal(() => stopped.abort(interrupted))
       const onStop = (left: string) =>
         console.error(`Stopping after the current check, and removing ${left}. A second Ctrl-C leaves them.`)
       const options = { settings: await settingsOf(settings), url, signal: stopped.signal, onStop }

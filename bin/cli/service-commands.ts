@@ -13,6 +13,7 @@ import {
   UsageError,
 } from './options.ts'
 import { printLine, printRecord, printRecords, withProgress } from './output.ts'
+import { onStopSignal } from './stop-signal.ts'
 import { defineWebhookCommands } from './webhook-commands.ts'
 
 /** Defines the commands that use the service as callers, senders and subscribers do. */
@@ -140,7 +141,7 @@ function defineEvents(define: Define): void {
     .action(async ({ limit = Number.POSITIVE_INFINITY, stack, ...selection }) => {
       const { publishedEvents } = await import('../commands/published-events.ts')
       const stopped = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
+      onStopSignal(() => stopped.abort())
       // A reader such as head may close the pipe.
       process.stdout.on('error', () => stopped.abort())
       const started = () => console.error('Waiting for events. Ctrl-C stops.')

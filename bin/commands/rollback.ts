@@ -119,6 +119,7 @@ function assertServing({ to, functions }: Rollback): void {
  * before its alias moves, so a repeated rollback continues an interrupted one.
  */
 export async function rollBack({ to, functions }: Rollback, { lambda }: Clients = clients()): Promise<void> {
+  const provisioned: string[] = []
   for (const one of functions) {
     const { name: FunctionName, alias, versions } = one
     const target = versionIn(one, to) as Version
@@ -129,12 +130,19 @@ export async function rollBack({ to, functions }: Rollback, { lambda }: Clients 
       await lambda.send(new CreateAliasCommand({ FunctionName, ...marked, Description }))
     }
     // With provisioned concurrency, requests would go on reaching the old version until the new one has allocated it.
-    const wasProvisioned = await removeProvisioned(FunctionName, lambda)
+    if (await removeProvisioned(FunctionName, lambda)) provisioned.push(FunctionName)
     const RoutingConfig = { AdditionalVersionWeights: {} }
     const moved = { Name: alias, FunctionVersion: target.number, RoutingConfig }
     await lambda.send(new UpdateAliasCommand({ FunctionName, ...moved }))
     if (target.mark !== undefined)
       await lambda.send(new DeleteAliasCommand({ FunctionName, Name: target.mark }))
-    if (wasProvisioned) await restoreProvisioned(FunctionName, lambda)
   }
+  // Last, so that a function for which Lambda refuses it keeps no other function on the bad release.
+  const restored = await Promise.allSettled(provisioned.map((name) => restoreProvisioned(name, lambda)))
+  const refused = provisioned.filter((_, at) => restored[at]?.status === 'rejected')
+  if (refused.length > 0)
+    throw new Error(
+      `${to} serves again, without the provisioned concurrency of ${refused.join(', ')}: run \`unfreeze\` to restore it`,
+      { cause: restored.find(({ status }) => status === 'rejected') },
+    )
 }

@@ -87,6 +87,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:GetShardIterator',
     'dynamodb:Scan',
     'lambda:InvokeFunction',
+    'sqs:ChangeMessageVisibility',
     'sqs:DeleteMessage',
     'sqs:ReceiveMessage',
     'sqs:SendMessage',

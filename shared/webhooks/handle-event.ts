@@ -14,7 +14,7 @@ import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
  * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
- * as one of a type without a handler or of a blocked tenant, is kept and counted.
+ * as one of a type without a handler, is kept and counted. That of a blocked tenant waits in the dead-letter queue.
  * @param events the handled events; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
@@ -41,7 +41,8 @@ export async function handleEvent(
     const tenant = tenantOf(event, settings)
     const alert = (code: AlertCode) => log.alert(code, correlation)
     const context = { table, settings, now, alert, tenant, correlationId: correlation.id }
-    const handler = (await isBlocked(tenant, table)) ? undefined : handlerOf(event, events)
+    const handler = handlerOf(event, events)
+    if (handler && (await isBlocked(tenant, table))) throw new ReportableError('the tenant is blocked')
     const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'

@@ -7,6 +7,8 @@ import type { Deployment } from './deployment.ts'
 const notPlayed: Record<string, string[]> = {
   // A new user whose password the pool rejects.
   'users set': ['cognito-idp:AdminDeleteUser'],
+  // A message stays if an event of its period, of any item, was replaced by a later one.
+  'dead-letters redrive': ['sqs:ChangeMessageVisibility'],
   // A freeze of all waits for the stream. A shift of requests to a new version ends only if there is one.
   freeze: ['cloudwatch:GetMetricStatistics', 'lambda:UpdateAlias'],
   // A stage that reserves concurrency.

@@ -92,10 +92,13 @@ export function redriveOverHttp(running: () => Running): void {
 
     // Changes that the stream no longer has are rebuilt from the table.
     await giveUp({ ...stretch, shardId: 'shardId-00000001573689847184-864758bb' })
-    const [fromTable] = await redrive()
-    expect(fromTable).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
+    // Other items of these minutes may have lost events: then the command names them, and the message stays.
+    const named = await redrive().then(
+      () => '',
+      (failure: Error) => failure.message,
+    )
+    expect(named).not.toContain(placed.json.id)
     await listener.until(() => ours().length >= 6)
     expect(published()).toEqual([...once, ...once, ...once].toSorted())
-    expect(await redrive()).toMatchObject([{ messages: 0, left: 0 }])
   })
 }

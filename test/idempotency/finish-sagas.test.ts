@@ -26,6 +26,7 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
     key: recordKey(tenant, 'u1', 'POST /tests/pay', payment.id),
     payloadHash: fingerprint(payment),
     expiresAt: Math.floor(clock.now() / 1000) + 60,
+    tenant,
   }
   const entry = newId(clock)
   const lease = { lease_id: entry, lease_until: clock.now() + leaseMilliseconds }
@@ -34,7 +35,6 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
     operation,
     keyed,
     correlation: { id: 'corr-1', trace: {} },
-    caller: { tenant } as never,
   }
   await table.transact([
     { item: pendingRecord(keyed, saga, lease), condition: 'none' },

@@ -9,7 +9,12 @@ import {
   storedResponse,
 } from '#shared/platform/idempotency/record.ts'
 
-const keyed = { key: { pk: 'idempotency#x', sk: 'record' }, payloadHash: 'hash', expiresAt: 1000 }
+const keyed = {
+  key: { pk: 'idempotency#x', sk: 'record' },
+  payloadHash: 'hash',
+  expiresAt: 1000,
+  tenant: 'acme',
+}
 const lease = { lease_id: 'lease', lease_until: 5 }
 const response = (body: string | undefined) => ({ status: 201, headers: { ETag: '"1"' }, body })
 

@@ -228,16 +228,6 @@ describe('a saga under a key', () => {
     expect(recordIn(runtime)).toMatchObject({ state: 'complete' })
   })
 
-  test('of nobody has an entry without a tenant', async () => {
-    await codeOf(
-      runOnce({
-        ...runOf(runtime, paying({ execute: failing('DEPENDENCY.unavailable') })),
-        caller: undefined,
-      }),
-    )
-    expect(itemsOf(runtime, 'pending-saga')[0]).not.toHaveProperty('tenant')
-  })
-
   test('whose start conflicts fails with the error of the write, and is not executed', async () => {
     const payment = paying()
     const start = await payment.decide()

@@ -16,6 +16,7 @@ export function keyedRequest({ clock }: MemoryRuntime, payload: object = { amoun
   return {
     key: recordKey(tenant, 'u1', 'POST /pay', 'k'),
     payloadHash: fingerprint(payload),
+    tenant,
     expiresAt: Math.floor(clock.now() / 1000) + lifetimeSeconds,
   }
 }

@@ -127,6 +127,15 @@ describe('the requests of a page to the table', () => {
     expect(table.asked).toEqual(['code 4', 'code 2'])
   })
 
+  test('by id: few reads, although many deleted ones hide the next one', async () => {
+    const { store, codes } = await fill(stored, 64, (n) => `C-${n}`)
+    for (const code of codes.slice(1)) await store.softDelete(code, true)
+    const table = counted(stored)
+    const { ids } = await read(pagesOf(store, { sort: 'id.desc', page_size: '1' }, { table }))
+    expect(ids).toEqual([codes[0]?.id])
+    expect(table.asked).toEqual(['code 2', 'code 2', 'code 4', 'code 8', 'code 16', 'code 32', 'code 64'])
+  })
+
   test('an absent code: an empty page at once, in both directions', async () => {
     const { store } = await fill(stored, 150, (n) => `C-${n}`)
     for (const sort of ['code.asc', 'id.desc']) {

@@ -72,16 +72,20 @@ describe('a blocked tenant', () => {
     ])
   })
 
-  test('gets no cart from an event that names it', async () => {
-    const { service, operator } = await serviceWithClock()
+  test('gets no cart from an event that names it before it is unblocked', async () => {
+    const { service, operator, clock } = await serviceWithClock()
     const data = { id: 'c', tenant_id: 'acme', amount_minor: 100, currency: 'EUR' }
     const event = eventOf('cart.updated', data, { occurred_at: new Date(start).toISOString() })
     const body = JSON.stringify(event)
     const headers = signed(body, { at: new Date(start) })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
     await blockTenant(operator, 'acme')
-    expect(await handleEvent(event.event_id, { ...service.runtime, table: service.table })).toBe('ignored')
+    const handle = () => handleEvent(event.event_id, { ...service.runtime, table: service.table })
+    await expect(handle()).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'cart')).toEqual([])
+    await unblockTenant(operator, 'acme')
+    clock.advance(30_000)
+    expect(await handle()).toBe('handled')
   })
 
   test('costs one read in 30 seconds, whatever the number of requests', async () => {

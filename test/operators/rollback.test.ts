@@ -163,6 +163,18 @@ describe('a rollback of a function with provisioned concurrency', () => {
     expect(orders()).toMatchObject({ provisioned: undefined, tags: { 'commerce:provisioned': '5' } })
   })
 
+  test('serves from all functions before any of it is restored', async () => {
+    expect.hasAssertions()
+    for (let changes = 0; changes < 12; changes += 1) {
+      aws.failAfter(changes)
+      const failure = await run('v1').then(String, String)
+      aws.failAfter(Number.POSITIVE_INFINITY)
+      if (failure.includes('v1 serves again')) expect(aws.serving()).toEqual(all('v1'))
+      await run('v2').catch(() => {})
+      await restoreProvisioned('orders', aws.clients.lambda)
+    }
+  })
+
   test('that was interrupted at any change and repeated leaves nothing for unfreeze to lose', async () => {
     for (let changes = 0; changes < 12; changes += 1) {
       aws.failAfter(changes)

@@ -3,6 +3,7 @@ import { endpoint as createRefund } from '#functions/refunds/create-refund/endpo
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { jsonLog, type LogReport } from '#shared/platform/base/log.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { pendingEntries } from '#shared/platform/table/table.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
@@ -224,6 +225,20 @@ describe('a refund', () => {
     const state = await ledgerOf(service, provider, 'twins')
     expectBalanced(state)
     expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+  })
+
+  test('that an Admin of another tenant asked for is pending work of the tenant that pays', async () => {
+    provider.faults = () => ({ when: 'before', how: 'reset' })
+    const { status } = await service.call({
+      method: 'POST',
+      path: '/v1/refunds?tenant=paying',
+      as: { tenant: 'ops', role: 'Admin' },
+      headers: { 'Idempotency-Key': 'across' },
+      body: { charge_id: 'ch_across', amount: 1 },
+    })
+    expect(status).toBe(503)
+    const pending = await pendingEntries(service.table, 'pending-saga', clock.now())
+    expect(pending.map(({ tenant }) => tenant)).toContain('paying')
   })
 
   test('that the provider had executed before returns its result, and is logged', async () => {

@@ -26,8 +26,6 @@ const withoutBackups = {
   because: 'the local stage has no backups',
   test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
 }
-const notBlocked = 'the campaign purges no tenant, so none is blocked'
-const blockedTenants = 'test/operators/blocked-tenants.test.ts'
 const withoutWebAcl = 'the local AWS has no web ACL'
 
 /** The commands below the headings of the page that the local AWS cannot play, with the tests that stand for them. */
@@ -71,24 +69,6 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       test: {
         file: 'test/infrastructure/documented-commands.test.ts',
         title: '`%s` fails for the missing credentials',
-      },
-    },
-  ],
-  Erasure: [
-    {
-      command: 'npx commerce tenants blocked',
-      because: notBlocked,
-      test: {
-        file: blockedTenants,
-        title: 'is listed once, whatever the number of operators who change the list at once',
-      },
-    },
-    {
-      command: 'npx commerce tenants unblock',
-      because: notBlocked,
-      test: {
-        file: blockedTenants,
-        title: 'is rejected 30 seconds later at the latest, and again admitted 30 seconds after the block',
       },
     },
   ],

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { type Clock, newId } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
-import type { Actor } from '../identity/caller.ts'
 import { type Item, type Key, pendingKeyOf } from '../table/keys.ts'
 import type { Change, Condition, Table } from '../table/table.ts'
 
@@ -82,6 +81,8 @@ export interface KeyedRequest {
   payloadHash: string
   /** The expiry of a record that is created now, in seconds since 1970. */
   expiresAt: number
+  /** The tenant whose data it changes, which an Admin of another one may name. */
+  tenant: string
 }
 
 /** Returns the key of a record: unique to tenant, principal and route, and hashed because a key may hold anything. */
@@ -175,8 +176,8 @@ export interface PendingSaga extends Key {
   record: Key
   payload_hash: string
   correlation_id: string
-  /** The caller's tenant. */
-  tenant?: string
+  /** The tenant whose data it changes. */
+  tenant: string
 }
 
 /** The request of a saga. */
@@ -184,12 +185,11 @@ interface SagaRequest {
   operation: string
   keyed: KeyedRequest
   correlation: Correlation
-  caller: Actor | undefined
 }
 
 /** Returns the change that adds the entry of a saga, if the service can finish it. */
 export function addPendingSaga(
-  { operation, keyed, correlation, caller }: SagaRequest,
+  { operation, keyed, correlation }: SagaRequest,
   { entry }: RecordedSaga,
 ): Change[] {
   if (entry === undefined) return []
@@ -199,7 +199,7 @@ export function addPendingSaga(
     record: keyed.key,
     payload_hash: keyed.payloadHash,
     correlation_id: correlation.id,
-    ...(caller && { tenant: caller.tenant }),
+    tenant: keyed.tenant,
   }
   return [{ item, condition: { absent: true } }]
 }

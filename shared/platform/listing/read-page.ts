@@ -167,10 +167,12 @@ async function read(request: PageRequest, order: SortOrder, task: ReadTask): Pro
   let { from } = task
   let left = readBudget
   let bytes = 0
-  while (left > 0) {
+  for (let rounds = 0; left > 0; rounds += 1) {
     // One item more than the page size shows whether there is a next page.
     const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
-    const limit = Math.min(left, isSelective(request, order) ? Math.max(wanted, 100) : wanted)
+    // Each read has a request for each shard, so reads of hidden items must be few: they grow.
+    const least = isSelective(request, order) ? 100 : 2 ** rounds
+    const limit = Math.min(left, Math.max(wanted, least))
     const [low, high] = descending ? [to, from] : [from, to]
     const { entries, exhausted } = await order.read({ low, high, descending, limit }, snapshotBound)
     for (const { sortKey, item } of entries) {

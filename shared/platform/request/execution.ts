@@ -43,6 +43,7 @@ export async function keyedRequest(context: RequestContext, input: Input): Promi
   return {
     expiresAt: recordExpiry(context),
     payloadHash: await payloadHash(context, input),
+    tenant: scope.tenant,
     key: recordKey(caller?.tenant ?? scope.tenant, owner, routeKey(context), key),
   }
 }

@@ -89,7 +89,12 @@ async function finishSaga(
   if (!endpoint) throw new Error(`no endpoint finishes sagas of ${operation}`)
   const correlation = { id, trace: {} }
   const context = openWork(runtime, { operation, correlation, milliseconds: budgetMilliseconds })
-  const keyed = { key: entry.record, payloadHash: entry.payload_hash, expiresAt: recordExpiry(context) }
+  const keyed = {
+    key: entry.record,
+    payloadHash: entry.payload_hash,
+    expiresAt: recordExpiry(context),
+    tenant: entry.tenant,
+  }
   const execution = executionOf(endpoint, context, () => {
     throw new Error('a recorded saga is not started again')
   })
