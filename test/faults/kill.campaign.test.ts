@@ -50,9 +50,13 @@ const steps: [string, Fault, boolean][] = [
 
 /** Each attempt of the function fails: it makes another one if a busy machine kills it only after three seconds. */
 const injectFault = (fault: Fault) =>
-  proxy.inject({ when: () => true, times: Number.POSITIVE_INFINITY, fault })
+  proxy.inject({
+    when: ({ operation }) => operation === 'TransactWriteItems',
+    times: Number.POSITIVE_INFINITY,
+    fault,
+  })
 
-/** Starts an order in a function that is killed at its call of the table. */
+/** Starts an order in a function that is killed at its transaction. */
 async function killDuring(event: object, fault: Fault): Promise<void> {
   const { injected } = injectFault(fault)
   const target = await startFunction()
