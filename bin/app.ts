@@ -27,7 +27,7 @@ async function synthesise(): Promise<void> {
   const flags = deploymentFlags(app)
   const profile = profileOf(app, stage.name)
   const settings = await loadSettings(profile, stage.name)
-  // The local AWS has an account and a region of its own.
+  // The local AWS has a fixed account and region.
   const env = stage.onAws ? environmentOf(settings, profile) : {}
   checkOperations(settings, routes, profile)
   checkConcurrency(stage, settings, profile)

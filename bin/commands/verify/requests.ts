@@ -9,7 +9,7 @@ export interface Target extends Receiver {
   tenant: string
   apiKey: string
   operator: Operator
-  /** Whether it runs on AWS: the local AWS has no errors of its own, and lets no page call its buckets. */
+  /** Whether it runs on AWS: the local gateway has no error responses, and no page can call the local buckets. */
   onAws: boolean
   /** How long to wait for the effect of a webhook, for the end of an import and for the delivery of a mail. */
   waitSeconds: number
