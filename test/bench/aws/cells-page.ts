@@ -48,7 +48,7 @@ costs its sum 'without a request' in [costs.md](costs.md#each-month-without-a-re
 - A list assigns each tenant to a cell: name, cell, address, state (\`open\`, \`moving\`). It is small and changes rarely: a file in the
   repository of the profiles is enough, and only the steps below read it. No request does.
 - New tenants go to the cell with the most room. A cell is full at half of its smallest limit. Then it takes no new tenant, and nobody moves.
-- Each cell has a profile of its own: \`aws.environment\`, \`api.domain\`, \`auth.issuers\`, \`refunds.account\`, and the settings of mail and storage.
+- Each cell has a separate profile: \`aws.environment\`, \`api.domain\`, \`auth.issuers\`, \`refunds.account\`, and the settings of mail and storage.
   Everything else is the same in all profiles. Names of tenants are unique over all cells, because the payment provider, consumers and
   support use them.
 - A release reaches the cells one after the other, the smallest first. Each has its own \`preflight\`, rollout and \`rollback\`.
@@ -60,7 +60,7 @@ code and a password reset name no tenant, and the tenant in a token is known onl
 
 - Each cell has an address, such as \`c1.api.example.com\` (\`api.domain\`). A tenant gets the address of its cell when it is created, and
   configures it in its clients, its webhook senders and its pages.
-- A tenant that may move gets a name of its own, such as \`acme.api.example.com\`: a further custom domain of the gateway in its cell,
+- A tenant that may move gets a separate host name, such as \`acme.api.example.com\`: a further custom domain of the gateway in its cell,
   with a DNS record of 60 seconds. API Gateway takes a custom domain name once in a region, over all accounts, so a move deletes
   it in one cell before the other cell of the same region can have it.
 - A token of a tenant that is in another cell is valid only if both cells trust its issuer, and then finds no data. Give each cell its own
