@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
-import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { deploymentSecret, readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { startFakeAws } from '#test/support/fake-aws.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** Fakes GetSecretValue of Secrets Manager. */
@@ -138,5 +139,40 @@ describe('while Secrets Manager does not respond', () => {
     process.env.WEBHOOKS_SECRET_ARN = arn
     const { secret } = deployedRuntime({ secret: readSecret }, localSettings)
     await expect(secret('webhooks', budgetOf(50))).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+  })
+})
+
+describe('the secret of the deployment', () => {
+  const versions = new Map([
+    ['version-1', 'the first secret of the deployment'],
+    ['version-2', 'the second secret of the deployment'],
+  ])
+  const readVersion = async (version?: string) => {
+    const fake = await startFakeAws({
+      'secretsmanager.GetSecretValue': ({ VersionId = 'version-2' }) => ({
+        SecretString: versions.get(String(VersionId)),
+        VersionId,
+      }),
+    })
+    const usual = process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER
+    process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = fake.endpoint
+    try {
+      const reading = { settings: localSettings, clock, budget: budgetOf(10_000) }
+      return await deploymentSecret(arn, version === undefined ? reading : { ...reading, version })
+    } finally {
+      process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = usual
+      await fake.stop()
+    }
+  }
+
+  test('is the current version, with its name', async () => {
+    const text = 'the second secret of the deployment'
+    expect(await readVersion()).toEqual({ text, version: 'version-2' })
+  })
+
+  test('is an earlier version on request, also when the current one is known', async () => {
+    await readVersion()
+    const text = 'the first secret of the deployment'
+    expect(await readVersion('version-1')).toEqual({ text, version: 'version-1' })
   })
 })

@@ -112,6 +112,10 @@ export class OverloadedService {
       secret: async () => 'sk_test',
       isBlocked: async () => false,
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
+      versionedKey: async (purpose, _budget, version = 'v1') => ({
+        key: deriveKey(testSecret, purpose),
+        version,
+      }),
       environment: ignore,
     }
   }

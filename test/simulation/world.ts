@@ -341,6 +341,10 @@ export class World {
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
       isBlocked: async () => false,
       derivedKey: async (purpose) => deriveKey(testSecret, purpose),
+      versionedKey: async (purpose, _budget, version = 'v1') => ({
+        key: deriveKey(testSecret, purpose),
+        version,
+      }),
       environment: () => undefined,
     }
   }

@@ -62,6 +62,10 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     secret: none,
     isBlocked: async () => false,
     derivedKey: async (purpose) => deriveKey('a secret of the tests', purpose),
+    versionedKey: async (purpose, _budget, version = 'v1') => ({
+      key: deriveKey('a secret of the tests', purpose),
+      version,
+    }),
     environment: () => undefined,
     beforeCall: () => {},
     afterCall: () => {},

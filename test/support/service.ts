@@ -115,6 +115,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     isBlocked: options.readsBlocks ? blockCheck(clock) : async () => false,
     derivedKey: async (purpose) => deriveKey(testSecret, purpose),
+    versionedKey: async (purpose, _budget, version = 'v1') => ({
+      key: deriveKey(testSecret, purpose),
+      version,
+    }),
     environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }
   const headersRead = new Set<string>()

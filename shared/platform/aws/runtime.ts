@@ -5,7 +5,7 @@ import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
 import { serviceName } from '../base/metrics.ts'
-import { keyDerivation, type SecretRead } from '../base/secrets.ts'
+import { keyDerivation, type SecretRead, type SecretVersion } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { BlockCheck } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -17,7 +17,7 @@ import { deployedSettings } from './deployed-settings.ts'
 export interface Adapters {
   log?: (service: string, environment: NodeJS.ProcessEnv) => Log
   table?: (name: string, access: TableAccess) => Table
-  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<string>
+  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<SecretVersion>
   secret?: (arn: string, reading: SecretRead) => Promise<string>
   files?: (bucket: string, budget: Budget) => FileStore
   blockCheck?: (clock: Clock) => BlockCheck
@@ -32,11 +32,14 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
   const clock = systemClock
   const log = lazy(() => passed(adapters.log)(serviceName, process.env))
   const deriveKey = keyDerivation()
+  const deriveEarlierKey = keyDerivation()
   const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
   const isBlocked = lazy(() => passed(adapters.blockCheck)(clock))
   const environment = (name: string) => process.env[name]
-  const ownSecret = async (budget: Budget) =>
-    passed(adapters.deploymentSecret)(required('SECRET_ARN'), { settings, clock, budget }).catch(unavailable)
+  const ownSecret = async (budget: Budget, version?: string) => {
+    const reading = { settings, clock, budget, ...(version !== undefined && { version }) }
+    return passed(adapters.deploymentSecret)(required('SECRET_ARN'), reading).catch(unavailable)
+  }
   return {
     settings,
     clock,
@@ -54,7 +57,14 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
       return passed(adapters.secret)(arn, { settings, clock, budget, renew }).catch(unavailable)
     },
     isBlocked: (tenant, table) => isBlocked()(tenant, table),
-    derivedKey: async (purpose, budget) => deriveKey(await ownSecret(budget), purpose),
+    derivedKey: async (purpose, budget) => deriveKey((await ownSecret(budget)).text, purpose),
+    async versionedKey(purpose, budget, version) {
+      const current = await ownSecret(budget)
+      if (version === undefined || version === current.version)
+        return { key: deriveKey(current.text, purpose), version: current.version }
+      const { text } = await ownSecret(budget, version)
+      return { key: deriveEarlierKey(text, purpose), version }
+    },
     environment,
   }
 

@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { type CachedLoad, cachedLoad } from '../base/cached-load.ts'
-import type { SecretRead } from '../base/secrets.ts'
+import type { SecretRead, SecretVersion } from '../base/secrets.ts'
 import { httpHandler } from './http-handler.ts'
 
 const deadlineMilliseconds = 4000
@@ -10,46 +10,55 @@ const deadlineMilliseconds = 4000
  */
 const renewMilliseconds = 30_000
 
-const secrets = new Map<string, CachedLoad<string>>()
+const secrets = new Map<string, CachedLoad<SecretVersion>>()
 
 /**
  * Returns a secret that is at most as old as the setting secrets.maxAgeSeconds. It is read again after four fifths of
  * that age, and the known secret stays valid for the last fifth if the read fails.
  */
-export function readSecret(arn: string, { settings, clock, budget, renew }: SecretRead): Promise<string> {
-  const secret = secrets.get(arn) ?? cachedSecret(arn, { settings, clock })
+export async function readSecret(arn: string, reading: SecretRead): Promise<string> {
+  return (await readVersion(arn, reading)).text
+}
+
+function readVersion(arn: string, reading: SecretRead): Promise<SecretVersion> {
+  const { budget, renew, version } = reading
+  const secret = secrets.get(nameOf(arn, version)) ?? cachedSecret(arn, reading)
   return renew ? secret.renew(budget, renewMilliseconds) : secret.get(budget)
 }
 
-function cachedSecret(
-  arn: string,
-  { settings, clock }: Pick<SecretRead, 'settings' | 'clock'>,
-): CachedLoad<string> {
+function cachedSecret(arn: string, { settings, clock, version }: SecretRead): CachedLoad<SecretVersion> {
   const maxAge = settings['secrets.maxAgeSeconds'] * 1000
   const refreshAfter = maxAge * 0.8
   const times = { deadline: deadlineMilliseconds, refreshAfter, maxAge, pauseAfterFailure: 1000 }
-  const secret = cachedLoad((signal) => read(arn, signal), times, clock)
-  secrets.set(arn, secret)
+  const secret = cachedLoad((signal) => read(arn, version, signal), times, clock)
+  secrets.set(nameOf(arn, version), secret)
   return secret
 }
 
-async function read(arn: string, abortSignal: AbortSignal): Promise<string> {
+function nameOf(arn: string, version = ''): string {
+  return `${arn} ${version}`
+}
+
+async function read(
+  SecretId: string,
+  VersionId: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<SecretVersion> {
   const client = new SecretsManagerClient({
     maxAttempts: 2,
     requestHandler: httpHandler(2000),
   })
-  const { SecretString: text } = await client.send(new GetSecretValueCommand({ SecretId: arn }), {
-    abortSignal,
-  })
+  const command = new GetSecretValueCommand({ SecretId, VersionId })
+  const { SecretString, VersionId: version = '' } = await client.send(command, { abortSignal })
   // A value pasted into a file ends with a line break, which a header cannot contain.
-  const value = text?.trim()
-  if (!value) throw new Error('the secret is empty')
-  return value
+  const text = SecretString?.trim()
+  if (!text) throw new Error('the secret is empty')
+  return { text, version }
 }
 
-/** Returns the secret of this deployment. A key for each purpose is derived from it. */
-export async function deploymentSecret(arn: string, reading: SecretRead): Promise<string> {
-  const text = await readSecret(arn, reading)
-  if (text.length < 32) throw new Error('the deployment secret is too short')
-  return text
+/** Returns the secret of this deployment, or an earlier version. A key for each purpose is derived from it. */
+export async function deploymentSecret(arn: string, reading: SecretRead): Promise<SecretVersion> {
+  const secret = await readVersion(arn, reading)
+  if (secret.text.length < 32) throw new Error('the deployment secret is too short')
+  return secret
 }

@@ -19,6 +19,21 @@ export interface SecretRead {
   budget: Budget
   /** Whether to read a known secret again, at most every 30 seconds. */
   renew?: boolean
+  /** A version other than the current one. */
+  version?: string
+}
+
+/** One version of a secret. */
+export interface SecretVersion {
+  text: string
+  /** The id of the version in Secrets Manager. */
+  version: string
+}
+
+/** A key of one version of the deployment's secret. */
+export interface VersionedKey {
+  key: KeyObject
+  version: string
 }
 
 /**

@@ -53,13 +53,19 @@ function hasKnownSignature(request: HttpRequest, secret: string, settings: Setti
     .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
   // Every pair is compared: the timing must not reveal which key or signature was close.
   const matching = webhookKeys(secret).flatMap((key) => {
-    const expected = createHmac(digest, key)
-      .update(`${id}.${timestamp}.`)
-      .update(request.body ?? '')
-      .digest()
+    const expected = signatureOf(key, { id, timestamp, body: request.body ?? '' }, digest)
     return given.filter((one) => one.length === expected.length && timingSafeEqual(one, expected))
   })
   return matching.length > 0
+}
+
+/** Returns the signature of a body: an HMAC over `id.timestamp.body`. @param timestamp seconds since 1970 */
+export function signatureOf(
+  key: Buffer,
+  { id, timestamp, body }: { id: string; timestamp: string; body: string | Uint8Array },
+  digest: Settings['webhooks.scheme']['digest'],
+): Buffer {
+  return createHmac(digest, key).update(`${id}.${timestamp}.`).update(body).digest()
 }
 
 /**

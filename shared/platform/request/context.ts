@@ -5,7 +5,7 @@ import { type Budget, type Clock, newId, startBudget } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Log, LogCode } from '../base/log.ts'
-import type { SecretName } from '../base/secrets.ts'
+import type { SecretName, VersionedKey } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { BlockCheck, Caller } from '../identity/caller.ts'
@@ -44,6 +44,11 @@ export interface Runtime {
   isBlocked: BlockCheck
   /** Returns the deployment's key for one purpose. */
   derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
+  /**
+   * Returns the key for a purpose whose ciphertexts outlive a rotation of the deployment's secret. They name the version.
+   * @param version the current one if absent
+   */
+  versionedKey(purpose: string, budget: Budget, version?: string): Promise<VersionedKey>
   /** Returns the name or address of a resource that the stack passes to the function. */
   environment(name: string): string | undefined
 }
@@ -69,6 +74,8 @@ export interface WorkContext {
   isBlocked: BlockCheck
   /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
   derivedKey(purpose: string): Promise<KeyObject>
+  /** As in `Runtime`; only for functions with the deployment's secret. */
+  versionedKey(purpose: string, version?: string): Promise<VersionedKey>
   /** Available only to functions that are created with files. */
   files(): FileStore
   /** Available only to functions with the secret. `renew` reads it again, at most every 30 seconds. */
@@ -108,6 +115,7 @@ export function openWork(
     sleep: (pause) => clock.sleep(pause),
     isBlocked: runtime.isBlocked,
     derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
+    versionedKey: (purpose, version) => runtime.versionedKey(purpose, budget, version),
     files: () => runtime.openFiles(budget),
     secret: (name, options) => runtime.secret(name, budget, options),
     environment: (name) => runtime.environment(name),

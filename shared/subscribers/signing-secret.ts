@@ -1,0 +1,92 @@
+import { seal, unseal } from '../platform/base/secrets.ts'
+import { signatureOf, webhookKeys } from '../platform/identity/signature.ts'
+import type { WorkContext } from '../platform/request/context.ts'
+import type { Settings } from '../settings/register.ts'
+
+/** A secret that signs the events of a subscriber, as it is stored. */
+export interface SealedSecret {
+  /** The version of the deployment's secret whose key encrypts it, a dot, and the ciphertext. */
+  sealed: string
+  /** The end of its use after a rotation. The newest secret has none. */
+  valid_until?: string
+}
+
+/** The part of a subscriber that its secrets depend on. A sealed secret opens for its own subscriber only. */
+interface Owner {
+  id: string
+  tenant_id: string
+}
+
+/** The purpose of the key that seals secrets. */
+const purpose = 'subscriber secrets v1'
+
+/** Standard Webhooks: 24 to 64 bytes. */
+const secretBytes = 32
+
+/** Returns a new random secret in the form of Standard Webhooks. */
+export function newSecret(randomBytes: (length: number) => Uint8Array): string {
+  return `whsec_${Buffer.from(randomBytes(secretBytes)).toString('base64')}`
+}
+
+/** Encrypts a secret with the key of the current version of the deployment's secret. */
+export async function sealSecret(
+  secret: string,
+  owner: Owner,
+  { versionedKey, clock }: Pick<WorkContext, 'versionedKey' | 'clock'>,
+): Promise<string> {
+  const { key, version } = await versionedKey(purpose)
+  return `${version}.${seal(key, secret, placeOf(owner), (length) => clock.randomBytes(length))}`
+}
+
+/**
+ * Decrypts a sealed secret. It needs the version of the deployment's secret that sealed it.
+ * @throws DEPENDENCY.unavailable if that version is gone; Error if the secret was sealed for another subscriber
+ */
+export async function openSecret(
+  sealed: string,
+  owner: Owner,
+  { versionedKey }: Pick<WorkContext, 'versionedKey'>,
+): Promise<string> {
+  const end = sealed.lastIndexOf('.')
+  const { key } = await versionedKey(purpose, sealed.slice(0, end))
+  return unseal(key, sealed.slice(end + 1), placeOf(owner))
+}
+
+/** Returns the secrets that sign the events of a subscriber now, newest first: several while a rotation overlaps. */
+export async function openSecrets(
+  subscriber: Owner & { secrets: readonly SealedSecret[] },
+  context: Pick<WorkContext, 'versionedKey' | 'now'>,
+): Promise<string[]> {
+  const valid = validSecrets(subscriber.secrets, context.now())
+  return Promise.all(valid.map(({ sealed }) => openSecret(sealed, subscriber, context)))
+}
+
+/** Returns the secrets whose use has not ended. @param now milliseconds since 1970 */
+export function validSecrets(secrets: readonly SealedSecret[], now: number): SealedSecret[] {
+  return secrets.filter(({ valid_until }) => valid_until === undefined || now < Date.parse(valid_until))
+}
+
+/**
+ * Returns the headers that sign a body, one signature for each secret. The setting webhooks.scheme names them.
+ * @param at milliseconds since 1970
+ */
+export function signingHeaders(
+  { eventId, body, at, secrets }: { eventId: string; body: string; at: number; secrets: readonly string[] },
+  settings: Settings,
+): Record<string, string> {
+  const scheme = settings['webhooks.scheme']
+  const timestamp = String(Math.floor(at / 1000))
+  const signatures = secrets
+    .flatMap(webhookKeys)
+    .map((key) => signatureOf(key, { id: eventId, timestamp, body }, scheme.digest))
+    .map((signature) => `${scheme.prefix}${signature.toString('base64')}`)
+  return {
+    [scheme.idHeader]: eventId,
+    [scheme.timestampHeader]: timestamp,
+    [scheme.signatureHeader]: signatures.join(' '),
+  }
+}
+
+function placeOf({ tenant_id, id }: Owner): string {
+  return `${tenant_id}/${id}`
+}
