@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import { authentication } from './register/authentication.ts'
 import { codes } from './register/codes.ts'
+import { deliveries } from './register/deliveries.ts'
 import { deployment } from './register/deployment.ts'
 import { identity } from './register/identity.ts'
 import { orders } from './register/orders.ts'
@@ -15,6 +16,7 @@ export const register = {
   ...codes,
   ...identity,
   ...workflows,
+  ...deliveries,
   ...deployment,
 }
 

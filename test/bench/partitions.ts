@@ -45,6 +45,7 @@ const pending = new Set<string>([
   'pending-saga',
   'open-refund',
   'unfinished-operation',
+  'registered-subscriber',
 ] satisfies PendingWork[])
 /** The partitions of names, by the first part of their keys. */
 const named: Record<string, string> = {

@@ -29,6 +29,7 @@ const tests = textOf(
   'test/settings/idempotency-changes.test.ts',
   'test/settings/login-changes.test.ts',
   'test/settings/import-changes.test.ts',
+  'test/settings/delivery-changes.test.ts',
   'test/settings/versioning-changes.test.ts',
   'test/settings/gateway-changes.test.ts',
   'test/infrastructure',

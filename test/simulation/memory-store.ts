@@ -246,7 +246,7 @@ function holds(condition: Condition | 'none', existing: Item | undefined): boole
   }
   if ('absentOrBelow' in condition) {
     const { attribute, value } = condition.absentOrBelow
-    return existing === undefined || isBelow(existing[attribute], value)
+    return existing?.[attribute] === undefined || isBelow(existing[attribute], value)
   }
   if ('absentOrShorter' in condition) {
     const { attribute, length } = condition.absentOrShorter

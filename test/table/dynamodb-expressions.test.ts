@@ -18,9 +18,9 @@ describe('a condition', () => {
       { ':v0': 9 },
     ],
     [
-      'that the item is absent or has a smaller value',
+      'that the attribute is absent or has a smaller value',
       { absentOrBelow: { attribute: 'occurred_at', value: 'x' } },
-      'attribute_not_exists(pk) OR #n0 < :v0',
+      'attribute_not_exists(#n0) OR #n0 < :v0',
       { '#n0': 'occurred_at' },
       { ':v0': 'x' },
     ],

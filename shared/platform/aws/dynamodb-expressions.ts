@@ -118,7 +118,8 @@ function expressionOf(condition: Condition, terms: Terms): string {
   }
   if ('absentOrBelow' in condition) {
     const { attribute, value } = condition.absentOrBelow
-    return `${absent} OR ${terms.name(attribute)} < ${terms.value(value)}`
+    const name = terms.name(attribute)
+    return `attribute_not_exists(${name}) OR ${name} < ${terms.value(value)}`
   }
   if ('absentOrShorter' in condition) {
     const { attribute, length } = condition.absentOrShorter

@@ -52,6 +52,11 @@ export function fileUrl(text: string, field: string): URL {
   return url
 }
 
+/** Returns whether a URL without credentials is https and does not name a private host. */
+export function publicUrl(url: URL): boolean {
+  return url.protocol === 'https:' && !isPrivateHost(url)
+}
+
 function isPrivateHost(url: URL): boolean {
   const address = literalAddress(url)
   return address === undefined ? isLocalName(url) : !isPublicAddress(address)

@@ -56,6 +56,14 @@ export const entities = {
   api_key: 'hash',
   /** Legal holds by target, and their number. A purge leaves them, as it is refused while there are any. */
   legal_hold: 'one',
+  /** Endpoints of the tenant that receive its events. */
+  subscriber: 'one',
+  /** What is wrong with a subscriber at present, by its id: failures, its circuit breaker and its calls in progress. */
+  subscriber_health: 'one',
+  /** One event for one subscriber, with its attempts. */
+  delivery: 'shard',
+  /** Deliveries that wait in the table, by subscriber and time. */
+  waiting_delivery: 'one',
 } as const satisfies Record<string, Partitioning>
 
 type Partitioning = 'shard' | 'hash' | 'one'
@@ -119,9 +127,10 @@ export function shardsOf(settings: ShardSettings, tenant: string): Shards {
 
 /**
  * Work that the service finishes by itself, and that is found without a scan: sagas, refunds about which the provider must
- * be asked, and operations. Each has an entry from its start to its end.
+ * be asked, operations, and subscribers, for whose deliveries the service works as long as they exist. Each has an entry
+ * from its start to its end.
  */
-export type PendingWork = 'pending-saga' | 'open-refund' | 'unfinished-operation'
+export type PendingWork = 'pending-saga' | 'open-refund' | 'unfinished-operation' | 'registered-subscriber'
 
 /**
  * The partitions of the entries of each kind, of all tenants. A refund adds and removes an entry in transactions, which

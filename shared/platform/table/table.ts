@@ -19,8 +19,8 @@ export interface RangeRead {
 }
 
 /**
- * The condition of a write: the item is absent; absent or expired by a time; absent or has a smaller value or a shorter
- * list; or meets a `StateCondition`.
+ * The condition of a write: the item is absent; absent or expired by a time; the item or its attribute is absent, or the
+ * attribute has a smaller value; the item is absent or has a shorter list; or it meets a `StateCondition`.
  */
 export type Condition =
   | { absent: true }

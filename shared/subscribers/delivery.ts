@@ -1,0 +1,220 @@
+import { derivedIdAt, lastIdAt, smallestId } from '../platform/base/clock.ts'
+import type { PublishedEvent } from '../platform/events/outbox.ts'
+import { type Item, type Key, keyOf, partitionsOf, shardsOf } from '../platform/table/keys.ts'
+import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
+import type { SubscriberRef } from './subscriber.ts'
+
+/**
+ * The states of a delivery. It is `waiting` before its next attempt, and `held` while its subscriber is paused or
+ * disabled. `failed` had its last attempt, and `skipped` was dropped by an operator.
+ */
+export const deliveryStates = ['waiting', 'held', 'succeeded', 'failed', 'skipped'] as const
+export type DeliveryState = (typeof deliveryStates)[number]
+
+/** One call of a subscriber. */
+export interface Attempt {
+  at: string
+  /** The HTTP status; absent without a response. */
+  status?: number
+  milliseconds: number
+  /** The first kilobyte of the response body. */
+  answer?: string
+  /** Why it failed, in one word: `timeout`, `status`, `redirect`, `gone`, `address`, or `connection`. */
+  reason?: string
+}
+
+/**
+ * One event for one subscriber. Its sort key is its id. It has no attribute `id`, so it is not in the index by id, and its
+ * first attempt costs one write.
+ */
+export interface Delivery extends Key {
+  subscriber_id: string
+  event_id: string
+  type: string
+  /** The exact text that is sent. */
+  body: string
+  state: DeliveryState
+  /** The number of attempts, including those that are not kept. */
+  attempted: number
+  /** The latest attempts, oldest first. */
+  attempts: readonly Attempt[]
+  /** The number of attempts before the operator sent it again; the schedule of retries starts there. */
+  attempted_before?: number
+  /** The time of the next attempt, in milliseconds since 1970. */
+  next_at?: number
+  /** The sort key of its entry among the waiting deliveries. */
+  waiting?: string
+  /** Seconds since 1970. */
+  expires_at: number
+}
+
+/** What ends or continues a delivery. */
+export type DeliveryTrigger = 'hold' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
+
+/** Every transition of a delivery. Both the check after a read and the condition of a write use this table. */
+const transitions: Record<DeliveryTrigger, { from: readonly DeliveryState[]; to: DeliveryState }> = {
+  hold: { from: ['waiting', 'held'], to: 'held' },
+  retry: { from: ['waiting', 'held'], to: 'waiting' },
+  succeed: { from: ['waiting', 'held'], to: 'succeeded' },
+  fail: { from: ['waiting', 'held'], to: 'failed' },
+  skip: { from: ['waiting', 'held'], to: 'skipped' },
+  resend: { from: deliveryStates, to: 'waiting' },
+}
+
+/** Returns whether the trigger may move a delivery that is in this state. */
+export function mayMove(trigger: DeliveryTrigger, from: DeliveryState): boolean {
+  return transitions[trigger].from.includes(from)
+}
+
+/** Returns the same rule as a write condition: nothing else has recorded an attempt either. */
+export function moveCondition(
+  trigger: DeliveryTrigger,
+  { attempted }: Pick<Delivery, 'attempted'>,
+): StateCondition {
+  return inState(transitions[trigger].from, { attempted })
+}
+
+export function stateAfter(trigger: DeliveryTrigger): DeliveryState {
+  return transitions[trigger].to
+}
+
+/** The event of a test that an operator starts. It is sent once, whatever the state of the subscriber. */
+export const pingType = 'ping'
+
+/** The part of an event that subscribers receive. Trace and baggage are for the service's own systems. */
+export type DeliveredEvent = Pick<
+  PublishedEvent,
+  'event_id' | 'type' | 'version' | 'occurred_at' | 'source' | 'correlation_id'
+> & { data: Record<string, unknown> }
+
+/** Returns the exact text that subscribers receive. */
+export function bodyOf(event: DeliveredEvent): string {
+  const { event_id, type, version, occurred_at, source, correlation_id, data } = event
+  return JSON.stringify({ event_id, type, version, occurred_at, source, correlation_id, data })
+}
+
+/**
+ * Returns the id of an event's delivery to a subscriber. It is derived, so an event that is fanned out twice has one
+ * delivery. Its time is that of the event, so ids sort by it.
+ */
+export function deliveryId(
+  { tenant, subscriber }: SubscriberRef,
+  { event_id, occurred_at }: Pick<DeliveredEvent, 'event_id' | 'occurred_at'>,
+  settings: Settings,
+): string {
+  return derivedIdAt(
+    Date.parse(occurred_at),
+    `delivery|${subscriber}|${event_id}`,
+    shardsOf(settings, tenant).writes,
+  )
+}
+
+/** @param now milliseconds since 1970 @returns seconds since 1970 */
+export function expiryOf(now: number, settings: Settings): number {
+  return Math.ceil(now / 1000) + settings['deliveries.retentionDays'] * 24 * 3600
+}
+
+/** Returns a delivery without attempts. @param now milliseconds since 1970 */
+export function newDelivery(
+  ref: SubscriberRef,
+  event: DeliveredEvent,
+  { state, now, settings }: { state: 'waiting' | 'held'; now: number; settings: Settings },
+): Delivery {
+  return {
+    ...keyOf(ref.tenant, 'delivery', deliveryId(ref, event, settings)),
+    subscriber_id: ref.subscriber,
+    event_id: event.event_id,
+    type: event.type,
+    body: bodyOf(event),
+    state,
+    attempted: 0,
+    attempts: [],
+    expires_at: expiryOf(now, settings),
+  }
+}
+
+export function asDelivery(item: Item): Delivery {
+  return item as unknown as Delivery
+}
+
+/** The message that lets the queue `deliveries` make an attempt. Its group is the subscriber. */
+export interface DeliveryMessage extends SubscriberRef {
+  /** The id of the delivery. */
+  delivery: string
+  /** The number of the attempt, from 1. An attempt that is recorded already is not made again. */
+  attempt: number
+  /** The event of a delivery that is not stored yet. */
+  event?: DeliveredEvent
+}
+
+/** The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time it is due. */
+export interface WaitingDelivery extends Key {
+  /** The id of the delivery. */
+  delivery: string
+  /** The number of its next attempt. */
+  attempt: number
+  /** That of the delivery. */
+  expires_at: number
+}
+
+/**
+ * Returns the entry of a delivery. Its key is derived, so a repeated write has one entry.
+ * @param due milliseconds since 1970
+ */
+export function waitingEntry(
+  { tenant, subscriber }: SubscriberRef,
+  { sk: delivery, attempted, expires_at }: Delivery,
+  due: number,
+): WaitingDelivery & Item {
+  const sk = `${subscriber}#${derivedIdAt(due, `waiting|${delivery}`)}`
+  return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
+}
+
+/** Returns the range of a subscriber's waiting deliveries that are due by a time, longest due first. */
+export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, limit: number): Range {
+  const [partition = ''] = partitionsOf(tenant, 'waiting_delivery')
+  const [low, high] = [`${subscriber}#${smallestId}`, `${subscriber}#${lastIdAt(by)}`]
+  return { partition, low, high, descending: false, limit }
+}
+
+/**
+ * Returns the changes that send a delivery again, and its message. The entry lets the sweep send the message if the
+ * sender of this one does not. Rejected if an attempt was recorded since the delivery was read.
+ * @param now milliseconds since 1970
+ */
+export function resendDelivery(
+  tenant: string,
+  delivery: Delivery,
+  now: number,
+): { changes: Change[]; message: DeliveryMessage } {
+  const { pk, sk, attempted, waiting, subscriber_id: subscriber } = delivery
+  const entry = waitingEntry({ tenant, subscriber }, delivery, now)
+  const set = { state: stateAfter('resend'), attempted_before: attempted, next_at: now, waiting: entry.sk }
+  return {
+    changes: [
+      { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
+      { item: entry, condition: 'none' },
+      ...removeWaiting(tenant, waiting === entry.sk ? undefined : waiting),
+    ],
+    message: { tenant, subscriber, delivery: sk, attempt: attempted + 1 },
+  }
+}
+
+/** Returns the changes that drop a delivery before its next attempt. */
+export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
+  const { pk, sk, waiting } = delivery
+  return [
+    {
+      update: { pk, sk },
+      set: { state: stateAfter('skip') },
+      condition: moveCondition('skip', delivery),
+    },
+    ...removeWaiting(tenant, waiting),
+  ]
+}
+
+/** Removes the entry of a delivery. The sweep may have removed it already. */
+export function removeWaiting(tenant: string, sk: string | undefined): Change[] {
+  return sk ? [{ remove: keyOf(tenant, 'waiting_delivery', sk), condition: 'none' }] : []
+}

@@ -1,0 +1,26 @@
+import { isPublicAddress, literalAddress, publicUrl } from '../platform/formats/public-address.ts'
+import type { Settings } from '../settings/register.ts'
+
+const loopback = /^(127(\.\d{1,3}){3}|::1)$/
+
+/** Returns whether a subscriber may have this URL, as deliveries.addresses says. */
+export function isSubscriberUrl(text: string, settings: Settings): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || url.username !== '' || url.password !== '') return false
+  if (isLoopbackUrl(url, settings)) return url.protocol === 'http:' || url.protocol === 'https:'
+  return publicUrl(url)
+}
+
+/** Returns whether a connection to an address is permitted. It is checked again for each attempt, as names move. */
+export function mayReach(address: string, settings: Settings): boolean {
+  return isPublicAddress(address) || (allowsLoopback(settings) && loopback.test(address))
+}
+
+function isLoopbackUrl(url: URL, settings: Settings): boolean {
+  const host = literalAddress(url) ?? url.hostname
+  return allowsLoopback(settings) && (host === 'localhost' || loopback.test(host))
+}
+
+function allowsLoopback(settings: Settings): boolean {
+  return settings['deliveries.addresses'] === 'public_and_loopback'
+}
