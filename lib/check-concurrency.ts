@@ -1,5 +1,3 @@
-import { importSteps } from '#shared/imports/import-steps.ts'
-import { fileLimits } from '#shared/imports/split-file.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { provisionedExecutions, takenExecutions } from './provisioned-concurrency.ts'
@@ -16,8 +14,8 @@ const mostProvisioned = 10
 
 /**
  * Rejects a profile whose quota cannot hold the reserved and the provisioned concurrency of the stage, that provisions
- * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step, or whose pace of
- * imports is too slow for them.
+ * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step, or whose
+ * imports could not end in their time.
  * @throws ProfileError that names every such setting at once
  */
 export function checkConcurrency(stage: Stage, settings: Settings, source: string): void {
@@ -81,11 +79,22 @@ function importProblems({ concurrency }: Stage, settings: Settings): string[] {
   return [...unfair, ...paceProblems(concurrency['imports.rows'] ?? 0, settings)]
 }
 
-/** Checks the pace of imports for rows of one write unit, with half of the time of a step in reserve. */
+/** Checks that imports of the largest files, as many as hold all slots, end in half of their time limit. */
 function paceProblems(slots: number, settings: Settings): string[] {
-  const key = 'imports.writeUnitsPerSecond'
-  const units = settings[key]
-  const least = Math.ceil((slots * fileLimits(settings).chunk.rows) / (importSteps.rows.seconds / 2))
-  const reason = `${units} is too slow for the ${slots} slots of imports.rows`
-  return units < least ? [`${key}: ${reason}: choose at least ${least}`] : []
+  const key = 'imports.timeoutSeconds'
+  const seconds = settings[key]
+  const imports = Math.ceil(slots / settings['imports.chunksAtOnce'])
+  const least = Math.ceil(
+    (2 * imports * unitsOfLargestFile(settings)) / settings['imports.writeUnitsPerSecond'],
+  )
+  const reason = `${imports} imports of the largest file hold the ${slots} slots of imports.rows`
+  return seconds < least
+    ? [`${key}: ${reason}: choose at least ${least}, or more imports.writeUnitsPerSecond`]
+    : []
+}
+
+/** Returns the write units of a file that has as many rows and as many bytes as a file may have. */
+function unitsOfLargestFile(settings: Settings): number {
+  const { inline, fileUrl } = settings['imports.maxBytes']
+  return settings['imports.maxRows'] + Math.ceil(Math.max(inline, fileUrl) / 1024)
 }

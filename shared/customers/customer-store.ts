@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
-import type { Table } from '../platform/table/table.ts'
+import { inParallel, type Table } from '../platform/table/table.ts'
 import type { CustomerData } from './customer.ts'
 
 /** A row of an import. */
@@ -19,28 +19,24 @@ interface ImportSource {
 
 /** The maximum number of statements in one batch. */
 const batchSize = 25
-/** Concurrent requests: enough to keep the table busy, few enough for its share of a function. */
-const concurrency = 8
 
 /**
- * Returns a function that writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import
- * wins, in whatever order they are written: each customer stores its import and row (`place`), and only a later one
- * replaces it. Writing the same rows again changes nothing.
+ * Writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import wins, in whatever
+ * order they are written: each customer stores its import and row (`place`), and only a later one replaces it. Writing the
+ * same rows again changes nothing.
  */
-export function customerWriter(
+export async function writeCustomers(
+  rows: readonly ImportedCustomer[],
   source: ImportSource,
   table: Table,
-): (rows: readonly ImportedCustomer[]) => Promise<void> {
-  // Customers of a file are mostly new or mostly known; the first batches show which.
-  let mostlyKnown = false
-  return async (rows) => {
-    const items = lastByKey(rows.map((row) => itemOf(row, source)))
-    await inParallel(batchesOf(items), async (batch) => {
-      const known = mostlyKnown ? batch : await table.insertMany(batch)
-      mostlyKnown ||= known.length * 2 > batch.length
-      await inParallel(known, (item) => replaceOlder(item, table))
-    })
-  }
+): Promise<void> {
+  const [first = [], ...others] = batchesOf(lastByKey(rows.map((row) => itemOf(row, source))))
+  const known = await table.insertMany(first)
+  const replaceAll = (items: readonly Item[]) => inParallel(items, (item) => replaceOlder(item, table))
+  await replaceAll(known)
+  // Customers of a file are mostly new or mostly known. Inserting a known one costs a unit and has no effect.
+  if (known.length * 2 > first.length) return replaceAll(others.flat())
+  await inParallel(others, async (batch) => replaceAll(await table.insertMany(batch)))
 }
 
 /** Returns the id of a customer: a hash of the tenant and the normalized e-mail. */
@@ -77,12 +73,4 @@ function batchesOf(items: readonly Item[]): Item[][] {
   return Array.from({ length: Math.ceil(items.length / batchSize) }, (_, index) =>
     items.slice(index * batchSize, (index + 1) * batchSize),
   )
-}
-
-async function inParallel<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {
-  const waiting = [...all]
-  async function next(): Promise<void> {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) await work(one)
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, waiting.length) }, next))
 }

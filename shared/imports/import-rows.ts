@@ -1,5 +1,5 @@
 import { readCustomer } from '../customers/customer.ts'
-import { customerWriter, type ImportedCustomer } from '../customers/customer-store.ts'
+import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import type { Operation, Reject } from '../operations/operation.ts'
 import { mayMove } from '../operations/operation-states.ts'
 import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
@@ -15,16 +15,11 @@ import { rejectLines } from './reject-file.ts'
 /** The workflow's input for each chunk. */
 type ChunkRef = OperationRef & { chunk: Chunk }
 
-/** Rows that are written in one turn, with the number of the first. */
-interface Turn {
-  rows: ChunkRow[]
-  row: number
-  /** The write units of their items, about. */
-  units: number
+/** `wait`: nothing was written, as other chunks go first; the workflow runs the chunk again later. */
+interface RowsResult {
+  next: 'wait' | 'end'
 }
 
-/** A turn ends with the row that reaches this number. */
-const unitsOfTurn = 200
 /** The bytes of a customer's item in addition to those of its row, about. */
 const itemBytes = 300
 const bytesOfUnit = 1024
@@ -34,51 +29,45 @@ const bytesOfUnit = 1024
  * chunk and records it as done, so a repeated run changes nothing. No chunk starts once the operation has ended or is
  * to be canceled.
  */
-export async function importRows(ref: ChunkRef, context: StepContext): Promise<void> {
+export async function importRows(ref: ChunkRef, context: StepContext): Promise<RowsResult> {
   const { table, files, settings } = context
   const { chunk } = ref
-  const operation = await findOperation(table, ref)
-  if (!operation || !mayMove('count', operation.state) || operation.cancel_requested === 'yes') return
-  if (await table.get(chunkKey(operation.id, chunk.index))) return
+  const operation = await importing(ref, table)
+  if (!operation) return { next: 'end' }
   const { id, tenant_id: tenant, schema_version: schemaVersion, columns } = operation
-  const write = customerWriter({ tenant, operationId: id, schemaVersion }, table)
-  const rejects: Reject[] = []
-  let succeeded = 0
-  const { from, to } = chunk
-  // All rows are read before the first is written: the file's host would not wait for the turns.
   const rows: ChunkRow[] = []
+  const { from, to } = chunk
   for await (const row of chunkRows(files.read(fileKey(id), { from, to }))) rows.push(row)
-  for (const turn of turnsOf(rows, chunk.row)) {
-    const read = readRows(turn, columns, settings)
-    rejects.push(...read.rejects)
-    succeeded += read.customers.length
-    if (read.customers.length === 0) continue
-    await takeTurn(turn.units, context)
-    await write(read.customers)
+  const { customers, rejects, units } = readRows(rows, chunk.row, columns, settings)
+  if (customers.length > 0) {
+    if (!(await takeTurn(units, context))) return { next: 'wait' }
+    // The operation may have ended during the wait, and its tenant may be purged next.
+    if (!(await importing(ref, table))) return { next: 'end' }
+    await writeCustomers(customers, { tenant, operationId: id, schemaVersion }, table)
   }
   if (rejects.length > 0) {
     await files.write(chunkRejectsKey(id, chunk.index), rejectLines(rejects), 'text/csv')
   }
-  await count(operation, chunk, { succeeded, failed: rejects.length }, context)
+  await count(operation, chunk, { succeeded: customers.length, failed: rejects.length }, context)
+  return { next: 'end' }
 }
 
-function* turnsOf(rows: readonly ChunkRow[], first: number): Generator<Turn> {
-  let turn: Turn = { rows: [], row: first, units: 0 }
-  for (const row of rows) {
-    turn.rows.push(row)
-    if (row.text !== undefined) turn.units += Math.ceil((row.bytes + itemBytes) / bytesOfUnit)
-    if (turn.units < unitsOfTurn) continue
-    yield turn
-    turn = { rows: [], row: turn.row + turn.rows.length, units: 0 }
-  }
-  if (turn.rows.length > 0) yield turn
+/** Returns the operation of a chunk that has to be imported. */
+async function importing(ref: ChunkRef, table: Table): Promise<Operation | undefined> {
+  const operation = await findOperation(table, ref)
+  if (!operation || !mayMove('count', operation.state) || operation.cancel_requested === 'yes')
+    return undefined
+  return (await table.get(chunkKey(operation.id, ref.chunk.index))) ? undefined : operation
 }
 
+/** @returns also the write units of the customers, about */
 function readRows(
-  { rows, row: first }: Turn,
+  rows: readonly ChunkRow[],
+  first: number,
   columns: readonly string[],
   settings: Settings,
-): { customers: ImportedCustomer[]; rejects: Reject[] } {
+): { customers: ImportedCustomer[]; rejects: Reject[]; units: number } {
+  let units = 0
   const customers: ImportedCustomer[] = []
   const rejects: Reject[] = []
   const lines = readLines(
@@ -87,12 +76,16 @@ function readRows(
     first,
   )
   for (const [index, { row, cells, problem }] of lines.entries()) {
-    const code = rows[index]?.text === undefined ? 'VALIDATION.csv.row_too_long' : problem?.code
+    const { text, bytes = 0 } = rows[index] ?? {}
+    const code = text === undefined ? 'VALIDATION.csv.row_too_long' : problem?.code
     const read = code ? { error: { code, field: null } } : readCustomer(cells ?? {}, settings)
     if ('error' in read) rejects.push({ row, ...read.error })
-    else customers.push({ row, customer: read.customer })
+    else {
+      customers.push({ row, customer: read.customer })
+      units += Math.ceil((bytes + itemBytes) / bytesOfUnit)
+    }
   }
-  return { customers, rejects }
+  return { customers, rejects, units }
 }
 
 /**

@@ -1,35 +1,40 @@
 import type { StepContext } from '../platform/jobs/workflow.ts'
 import type { Key } from '../platform/table/keys.ts'
+import type { Condition } from '../platform/table/table.ts'
 
-/** How long a counter is kept, in seconds; it is used for one. */
-const retentionSeconds = 3600
-const maxJitterMilliseconds = 250
+/** The item that holds the time until which the write units of imports are reserved. */
+export const paceKey: Key = { pk: 'import_pace', sk: 'reserved' }
 
-/** The counter of the write units that the imports of all tenants use in one second. */
-export const paceKey = (second: number): Key => ({ pk: 'import_pace', sk: String(second) })
+/** A function waits no longer for its turn, because it is billed meanwhile and holds a slot. */
+export const maxWaitMilliseconds = 10_000
+const maxPauseMilliseconds = 100
 
 /**
- * Waits until the imports of all tenants together have used no more than `imports.writeUnitsPerSecond`, these units
- * included. The turn itself costs a unit. A write whose response was lost may count its units twice.
- * @throws DEPENDENCY.timeout if the turn does not come within the budget
+ * Reserves write units for one chunk, and waits for its turn. Turns follow each other at the pace of
+ * `imports.writeUnitsPerSecond`, for the imports of all tenants together. The turn itself costs a unit. If the response to
+ * a reservation is lost, its units are reserved twice.
+ * @returns false, with nothing reserved, if the turn is more than `maxWaitMilliseconds` away
+ * @throws DEPENDENCY.timeout if the budget ends first
  */
 export async function takeTurn(
   units: number,
   { table, clock, budget, settings }: Pick<StepContext, 'table' | 'clock' | 'budget' | 'settings'>,
-): Promise<void> {
-  const limit = settings['imports.writeUnitsPerSecond']
-  const taken = Math.min(units + 1, limit)
+): Promise<boolean> {
+  const milliseconds = Math.ceil(((units + 1) * 1000) / settings['imports.writeUnitsPerSecond'])
+  let reserved = await table.get(paceKey)
   for (;;) {
     const now = clock.now()
-    const second = Math.floor(now / 1000)
-    const isFull = await table.update({
-      update: paceKey(second),
-      set: { expires_at: second + retentionSeconds },
-      add: { units: taken },
-      condition: { absentOrBelow: { attribute: 'units', value: limit - taken + 1 } },
-    })
-    if (!isFull) return
+    const start = Math.max(now, Number(reserved?.until ?? 0))
+    if (start - now > maxWaitMilliseconds) return false
+    const condition: Condition = reserved ? { matches: { until: Number(reserved.until) } } : { absent: true }
+    const refusal = await table.put({ item: { ...paceKey, until: start + milliseconds }, condition })
+    if (!refusal) {
+      await clock.sleep(start - now)
+      return true
+    }
     budget.check()
-    await clock.sleep((second + 1) * 1000 - now + clock.jitter() * maxJitterMilliseconds)
+    await clock.sleep(clock.jitter() * maxPauseMilliseconds)
+    // Other chunks may have reserved during the pause.
+    reserved = await table.get(paceKey)
   }
 }

@@ -2,13 +2,12 @@ import { type Clock, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
 import { inParallel, pendingEntries, roundRobin, type Table } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
 import { endOperation, partialCompletion } from './end-operation.ts'
 import type { OperationRef } from './operation-store.ts'
 
-/** The time limit of a workflow, in seconds; AWS then ends it. */
-export const workflowSeconds = 2 * 3600
-/** The age at which an operation is ended whatever its workflow does. */
-const deadlineMilliseconds = (workflowSeconds + 15 * 60) * 1000
+/** How long after its workflow's time limit an operation is ended, whatever its workflow does. */
+const graceMilliseconds = 15 * 60_000
 /** Younger operations may not have reached their workflow yet. */
 const minAgeMilliseconds = 60_000
 /** How often the sweeper runs. */
@@ -16,6 +15,12 @@ const intervalMilliseconds = 60_000
 /** The account quota of DescribeExecution in most regions: 250 at once, and 10 a second afterwards. */
 const maxChecks = 250
 const checkMilliseconds = 18_000
+
+interface SweepContext {
+  table: Table
+  clock: Clock
+  settings: Settings
+}
 
 /** The result of one run of the sweeper. */
 export interface SweepResult {
@@ -36,7 +41,7 @@ export interface SweepResult {
  */
 export async function endAbandoned(
   workflow: Workflow,
-  { table, clock }: { table: Table; clock: Clock },
+  { table, clock, settings }: SweepContext,
   limit: number = maxChecks,
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
@@ -47,7 +52,7 @@ export async function endAbandoned(
   const chosen = fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))
   await inParallel(chosen, async (ref) => {
     if (clock.now() > until) return
-    const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
+    const result = await check(ref, workflow, { table, clock, settings }).catch(() => 'left' as const)
     if (result !== 'running') swept[result] += 1
   })
   return swept
@@ -75,9 +80,10 @@ function rotated<T>(items: readonly T[], by: number): T[] {
 async function check(
   ref: OperationRef,
   workflow: Workflow,
-  { table, clock }: { table: Table; clock: Clock },
+  { table, clock, settings }: SweepContext,
 ): Promise<'started' | 'ended' | 'running'> {
-  const late = clock.now() > timeOf(ref.operation_id) + deadlineMilliseconds
+  const limit = settings['imports.timeoutSeconds'] * 1000 + graceMilliseconds
+  const late = clock.now() > timeOf(ref.operation_id) + limit
   if (!late) {
     const state = await workflow.stateOf(ref.operation_id)
     if (state === 'running') return 'running'

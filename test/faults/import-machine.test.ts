@@ -25,7 +25,7 @@ const gone = (state: 'absent' | 'ended', started: string[] = []): Workflow => ({
   stateOf: async () => state,
 })
 const later = (milliseconds: number) => ({
-  table: service.table,
+  ...service,
   clock: { ...service.steps.clock, now: () => Date.now() + milliseconds },
 })
 
@@ -110,10 +110,10 @@ describe('an operation without a workflow', () => {
     expect((await service.read('asked', canceled)).json.state).toBe('canceled')
     const late = await begin('late')
     const running: Workflow = { start: async () => {}, stateOf: async () => 'running' }
-    const { oldest } = await endAbandoned(running, later(3600_000))
+    const { oldest } = await endAbandoned(running, later(service.settings['imports.timeoutSeconds'] * 1000))
     expect(oldest).toBeLessThanOrEqual(timeOf(late))
     expect((await service.read('late', late)).json.state).toBe('pending')
-    await endAbandoned(running, later(4 * 3600_000))
+    await endAbandoned(running, later((service.settings['imports.timeoutSeconds'] + 15 * 60) * 1000 + 60_000))
     expect((await service.read('late', late)).json.error.code).toBe('DEPENDENCY.timeout')
   })
 })

@@ -125,7 +125,7 @@ describe.each(firstImports)('the same file as of %s', (name, steps, result, end)
     if (lost) {
       const workflow = { start: async () => {}, stateOf: async () => 'ended' as const }
       const later = { ...clock, now: () => clock.now() + 90_000 }
-      await endAbandoned(workflow, { table: service.table, clock: later })
+      await endAbandoned(workflow, { ...service, clock: later })
     } else await service.run(tenant, first)
     const again = (await service.operation(tenant, json.operation_id)).state
     const before = (await service.operation(tenant, first)).state

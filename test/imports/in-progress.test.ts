@@ -111,7 +111,7 @@ describe('a replay is returned although the tenant has reached the limit', () =>
 describe('an operation is no longer counted', () => {
   const gone: Workflow = { start: async () => {}, stateOf: async () => 'ended' }
   const later = () => ({
-    table: service.table,
+    ...service,
     clock: { ...service.steps.clock, now: () => Date.now() + 90_000 },
   })
 

@@ -1,53 +1,141 @@
 import { describe, expect, test } from '@jest/globals'
-import { paceKey, takeTurn } from '#shared/imports/pace.ts'
+import { maxWaitMilliseconds, paceKey, takeTurn } from '#shared/imports/pace.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { memoryTable } from '#test/simulation/memory-table.ts'
+import { Random } from '#test/simulation/random.ts'
+import { Scheduler } from '#test/simulation/scheduler.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { newTable, openTable } from '#test/support/tables.ts'
 import { manualClock } from '../listing/manual-clock.ts'
+import { startImports } from './import-service.ts'
 
 const limit = 1000
 const start = 1_800_000_000_000
 const settings = { ...localSettings, 'imports.writeUnitsPerSecond': limit }
 
-/** Opens a new table with a clock that stands still except while somebody sleeps. */
-async function startPace(budgetSeconds = 3600) {
-  const clock = manualClock(start)
-  const table = openTable(await newTable())
-  const context = { table, clock, settings, budget: startBudget(clock, budgetSeconds * 1000) }
-  /** The units of each second so far. */
-  const used = async (seconds: number) => {
-    const first = Math.floor(start / 1000)
-    const counters = Array.from({ length: seconds }, (_, n) => table.get(paceKey(first + n)))
-    return (await Promise.all(counters)).map((counter) => Number(counter?.units ?? 0))
+/** Opens a new table in virtual time, whose calls take some milliseconds. */
+function startPace() {
+  const scheduler = new Scheduler(start, false)
+  const random = new Random(1)
+  const clock = {
+    now: () => scheduler.now,
+    sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
+    jitter: () => random.next(),
+    randomBytes: (length: number) => random.bytes(length),
   }
-  return { clock, context, used }
+  const budget = startBudget(clock, 110_000)
+  const store = new MemoryStore({ now: clock.now })
+  const table = memoryTable(store, { clock, budget }, async ({ effect }) => {
+    await scheduler.sleep(1 + random.int(5))
+    return effect()
+  })
+  const context = { table, clock, settings, budget }
+  /** Takes turns at the same time. @returns the time of each, in seconds since the start; undefined if it does not come */
+  async function timesOf(turns: readonly number[]): Promise<(number | undefined)[]> {
+    const times: (number | undefined)[] = []
+    const work = turns.map(async (units, index) => {
+      times[index] = (await takeTurn(units, context)) ? (clock.now() - start) / 1000 : undefined
+    })
+    await scheduler.runUntil(Promise.all(work))
+    return times
+  }
+  return { clock, timesOf }
 }
 
+const taken = (times: readonly (number | undefined)[]) =>
+  times.filter((time) => time !== undefined).toSorted((one, other) => one - other)
+
 describe('the turns of imports', () => {
-  test('use no more units in a second than the setting, each with the unit of its counter', async () => {
-    const { context, used } = await startPace()
-    for (let turn = 0; turn < 12; turn += 1) await takeTurn(249, context)
-    expect(await used(4)).toEqual([1000, 1000, 1000, 0])
+  test('follow each other at the pace of the setting, each with the unit of its reservation', async () => {
+    const { timesOf } = startPace()
+    const times = taken(await timesOf(Array(12).fill(499)))
+    expect(times).toHaveLength(12)
+    for (const [index, time] of times.entries()) expect(time).toBeCloseTo(index / 2, 0)
+    const distances = times.slice(1).map((time, index) => time - (times[index] ?? 0))
+    expect(Math.min(...distances)).toBeGreaterThan(0.49)
   })
 
-  test('that are taken concurrently use no more either', async () => {
-    const { context, used } = await startPace()
-    await Promise.all(Array.from({ length: 12 }, () => takeTurn(249, context)))
-    const seconds = await used(60)
-    expect(Math.max(...seconds)).toBeLessThanOrEqual(limit)
-    expect(seconds.reduce((sum, units) => sum + units, 0)).toBe(3000)
+  test('use the whole pace while a hundred chunks compete, and the others wait outside', async () => {
+    const { timesOf } = startPace()
+    const times = await timesOf(Array(100).fill(624))
+    const seconds = maxWaitMilliseconds / 1000
+    expect(taken(times)).toHaveLength(Math.floor((seconds * limit) / 625) + 1)
+    expect(Math.max(...taken(times))).toBeLessThanOrEqual(seconds + 0.5)
   })
 
-  test('that are larger than a second take all of it', async () => {
-    const { context, used } = await startPace()
-    await takeTurn(5000, context)
-    await takeTurn(5000, context)
-    expect(await used(3)).toEqual([limit, limit, 0])
+  test('may take longer than a second, and the next one comes afterwards', async () => {
+    const { timesOf } = startPace()
+    const [first = 0] = taken(await timesOf([4999]))
+    const [second = 0] = taken(await timesOf([10]))
+    expect(first).toBeLessThan(0.1)
+    expect(second).toBeGreaterThan(4.9)
   })
 
-  test('end with the budget of their step', async () => {
-    const { context } = await startPace(2)
-    for (let turn = 0; turn < 3; turn += 1) await takeTurn(limit, context)
-    await expect(takeTurn(limit, context)).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+  test('that are too far away reserve nothing', async () => {
+    const { timesOf } = startPace()
+    await timesOf([20_000])
+    expect(await timesOf([10])).toEqual([undefined])
+    expect(await timesOf([10])).toEqual([undefined])
+  })
+})
+
+describe('a chunk', () => {
+  const file = 'email\na@example.com\nnobody\n'
+
+  /** Starts an import while the pace is reserved for some time. */
+  async function startLate(reservedMilliseconds: number) {
+    const service = await startImports()
+    const id: string = (await service.upload('acme', file)).json.operation_id
+    const clock = manualClock(Date.now())
+    service.steps.clock = clock
+    const until = clock.now() + reservedMilliseconds
+    await service.table.put({ item: { ...paceKey, until }, condition: 'none' })
+    return { service, clock, id }
+  }
+
+  test('whose turn is far away writes nothing, and runs again until it is near', async () => {
+    const { service, clock, id } = await startLate(5 * maxWaitMilliseconds)
+    const written: number[] = []
+    let chunks = 0
+    await service.run('acme', id, {
+      around: async (step, _input, work) => {
+        if (step === 'rows') chunks += 1
+        return work()
+      },
+      waited: async () => {
+        written.push((await service.customers('acme')).length)
+        await clock.sleep(2 * maxWaitMilliseconds)
+      },
+    })
+    expect(written).toEqual([0, 0])
+    expect(chunks).toBe(3)
+    expect((await service.read('acme', id)).json.result.counts).toEqual({ total: 2, succeeded: 1, failed: 1 })
+  })
+
+  test('without a valid row takes no turn', async () => {
+    const { service } = await startLate(5 * maxWaitMilliseconds)
+    const id: string = (await service.upload('acme', 'email\nnobody\n')).json.operation_id
+    await service.run('acme', id, { waited: () => Promise.reject(new Error('a wait')) })
+    expect((await service.read('acme', id)).json.state).toBe('succeeded')
+  })
+
+  test.each(['canceled', 'purged'])('whose import is %s during the wait writes no customer', async (end) => {
+    const { service, clock, id } = await startLate(maxWaitMilliseconds / 2)
+    const waits: number[] = []
+    service.steps.clock = {
+      ...clock,
+      async sleep(milliseconds) {
+        waits.push(milliseconds)
+        const key = keyOf('acme', 'operation', id)
+        if (end === 'purged') await service.table.transact([{ remove: key, condition: 'none' }])
+        const as = { tenant: 'acme', role: 'Editor' }
+        if (end === 'canceled')
+          await service.call({ method: 'POST', path: `/operations/${id}:cancel`, as, body: {} })
+      },
+    }
+    await service.run('acme', id)
+    expect(waits).toEqual([maxWaitMilliseconds / 2])
+    expect(await service.customers('acme')).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ async function runStates(machine: Any, input: Any, context: Any, world: MachineW
 async function runState(state: Any, input: Any, context: Any, world: MachineWorld) {
   switch (state.Type) {
     case 'Succeed':
-      return { data: input, name: undefined }
+      return { data: state.OutputPath === null ? {} : input, name: undefined }
     case 'Wait':
       await world.waited?.()
       return { data: input, name: state.Next }
@@ -89,20 +89,28 @@ async function runMap(state: Any, input: Any, context: Any, world: MachineWorld)
 }
 
 async function withRetry(state: Any, input: Any, attempt: () => Promise<unknown>) {
-  const [retry = { MaxAttempts: 0 }] = state.Retry ?? []
   for (let again = 0; ; again += 1) {
     try {
       const output = placed(state.ResultPath, input, await attempt())
       return { data: state.OutputPath === null ? {} : output, name: state.Next }
     } catch (thrown) {
       if (thrown instanceof Stopped) throw thrown
-      if (again < retry.MaxAttempts) continue
+      if (again < attemptsAfter(thrown as Error, state)) continue
       const [caught] = state.Catch ?? []
       if (!caught) throw thrown
       const fault = { Error: (thrown as Error).name, Cause: (thrown as Error).message }
       return { data: placed(caught.ResultPath, input, fault), name: caught.Next }
     }
   }
+}
+
+/** Returns how often a state is tried again after an error. */
+function attemptsAfter({ name }: Error, state: Any): number {
+  const retries: Any[] = state.Retry ?? []
+  return (
+    retries.find(({ ErrorEquals }) => ErrorEquals.includes(name) || ErrorEquals.includes('States.ALL'))
+      ?.MaxAttempts ?? 0
+  )
 }
 
 function placed(path: string | null | undefined, input: Any, result: unknown): Any {

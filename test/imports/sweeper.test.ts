@@ -37,7 +37,7 @@ function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
       return now
     },
   }
-  return endAbandoned(workflow, { table: service.table, clock }, most)
+  return endAbandoned(workflow, { ...service, clock }, most)
 }
 
 describe('the sweeper', () => {

@@ -114,7 +114,8 @@ describe('a profile is refused', () => {
   })
 
   test('if one tenant could hold more than a quarter of the slots that prepare or end imports', () => {
-    expect(problemsOf('prod', { 'imports.inProgressPerTenant': 6, 'imports.chunksAtOnce': 1 })).toEqual([
+    const many = { 'imports.inProgressPerTenant': 6, 'imports.chunksAtOnce': 1 }
+    expect(problemsOf('prod', { ...many, 'imports.writeUnitsPerSecond': 10_000 })).toEqual([
       '  imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.prepare: choose at most 5',
       '  imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.complete: choose at most 5',
     ])
@@ -126,10 +127,11 @@ describe('a profile is refused', () => {
     ])
   })
 
-  test('if the chunks of all slots would not end in half of their time', () => {
-    expect(problemsOf('prod', { 'imports.writeUnitsPerSecond': 1137 })).toEqual([])
-    expect(problemsOf('prod', { 'imports.writeUnitsPerSecond': 1136 })).toEqual([
-      '  imports.writeUnitsPerSecond: 1136 is too slow for the 100 slots of imports.rows: choose at least 1137',
+  test('if imports of the largest file in all slots would not end in half of their time', () => {
+    const slow = { 'imports.writeUnitsPerSecond': 1000, 'imports.maxRows': 597_600 }
+    expect(problemsOf('prod', { ...slow, 'imports.timeoutSeconds': 28_000 })).toEqual([])
+    expect(problemsOf('prod', { ...slow, 'imports.timeoutSeconds': 27_999 })).toEqual([
+      '  imports.timeoutSeconds: 20 imports of the largest file hold the 100 slots of imports.rows: choose at least 28000, or more imports.writeUnitsPerSecond',
     ])
   })
 

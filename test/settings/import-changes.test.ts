@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -85,7 +86,21 @@ describe('settings of imports', () => {
     expect([
       await secondsOf(localSettings['imports.writeUnitsPerSecond']),
       await secondsOf(otherSettings['imports.writeUnitsPerSecond']),
-    ]).toEqual([0, 1])
+    ]).toEqual([0, 2])
+  })
+
+  test('imports.timeoutSeconds: the age at which an import fails', async () => {
+    const running = { start: async () => {}, stateOf: async () => 'running' as const }
+    const codeAfter = async (seconds: number, service: ImportService) => {
+      const id = await begin(service)
+      const clock = manualClock(timeOf(id) + seconds * 1000)
+      await endAbandoned(running, { ...service, settings: service.steps.settings, clock })
+      return (await service.read('acme', id)).json.error?.code
+    }
+    const seconds = otherSettings['imports.timeoutSeconds'] + 16 * 60
+    const settings = { ...localSettings, 'imports.timeoutSeconds': otherSettings['imports.timeoutSeconds'] }
+    expect(await codeAfter(seconds, local)).toBeUndefined()
+    expect(await codeAfter(seconds, await startImports({ settings }))).toBe('DEPENDENCY.timeout')
   })
 
   test('imports.result: the number of returned rejects, and how long all of them are available', async () => {

@@ -162,8 +162,8 @@ export const defects: Record<string, Defect> = {
   ),
   'an import that nobody ends': shared(
     'operations/end-abandoned.ts',
-    "const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)",
-    "const result = Math.floor(clock.now()) < 0 ? await check(ref, workflow, { table, clock }) : ('left' as const)",
+    "const result = await check(ref, workflow, { table, clock, settings }).catch(() => 'left' as const)",
+    "const result = Math.floor(clock.now()) < 0 ? await check(ref, workflow, { table, clock, settings }) : ('left' as const)",
   ),
   'a cart that is written whatever its version is': shared(
     'carts/cart-store.ts',

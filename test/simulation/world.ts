@@ -187,9 +187,9 @@ export class World {
         await checkRefunds(runtime, async (context) => this.#paymentProvider(processOf(context)), until)
       },
       'end-abandoned': (runtime: Runtime, process: Process) => {
-        const { clock } = runtime
+        const { clock, settings } = runtime
         const table = runtime.openTable(startBudget(clock, workMilliseconds))
-        return endAbandoned(this.#workflow(process), { table, clock })
+        return endAbandoned(this.#workflow(process), { table, clock, settings })
       },
     }
     for (const [name, sweep] of Object.entries(sweepers)) {

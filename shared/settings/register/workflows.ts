@@ -36,6 +36,10 @@ export const workflows = {
     'Write units of the table that the imports of all tenants use in a second, in all (DynamoDB: a new on-demand table has 4,000)',
     count,
   ),
+  'imports.timeoutSeconds': setting(
+    'Time limit of an import, waiting for others included; then it fails with DEPENDENCY.timeout (its file is deleted after a day)',
+    integer(3600, 72_000),
+  ),
   'imports.result': setting(
     'Number of rejects in the result of an operation, and the lifetime of the link to all of them in seconds',
     v.strictObject({ rejectsShown: integer(1, 1000), linkSeconds: count }),
