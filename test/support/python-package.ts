@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 
@@ -21,14 +21,34 @@ const strict = ['--require-hashes', '--only-binary', ':all:', '--requirement']
  * @returns the folder of the virtual environment
  * @throws Error with the output of pip if a file has another hash
  */
-export async function pythonPackage(tool: string): Promise<string> {
-  const { requirements, folder: venv } = await installationOf(tool)
-  const marker = join(venv, 'bin', 'installed')
-  if (!existsSync(marker)) {
-    await installRequirements(requirements, venv)
-    await writeFile(marker, '')
+export function pythonPackage(tool: string): Promise<string> {
+  return installed(tool, installRequirements)
+}
+
+/**
+ * Returns the folder of a tool, a link to what one process has installed. Test files that run at the same time may each
+ * install the tool. The first one to end creates the link, so nobody sees an incomplete installation.
+ */
+async function installed(
+  tool: string,
+  install: (requirements: string, venv: string) => Promise<void>,
+): Promise<string> {
+  const requirements = join(requirementsFolder, `${tool}.txt`)
+  const digest = createHash('sha256')
+    .update(await readFile(requirements))
+    .digest('hex')
+  const folder = join(cache, `python-${tool}-${digest.slice(0, 16)}`)
+  if (existsSync(folder)) return folder
+  await mkdir(cache, { recursive: true })
+  const own = await mkdtemp(`${folder}-`)
+  try {
+    await install(requirements, own)
+    await symlink(basename(own), folder)
+  } catch (failure) {
+    await rm(own, { recursive: true, force: true })
+    if (!existsSync(folder)) throw failure
   }
-  return venv
+  return folder
 }
 
 /** Replaces a virtual environment by one with the packages of a file, which has the hashes of all of them. */
@@ -38,17 +58,9 @@ export async function installRequirements(file: string, venv: string): Promise<v
   await installWithUv(python, venv, file).catch(() => installWithPip(python, venv, file))
 }
 
-/** Returns the file of a tool's requirements, and the folder of the installation with these requirements. */
-async function installationOf(tool: string): Promise<{ requirements: string; folder: string }> {
-  const requirements = join(requirementsFolder, `${tool}.txt`)
-  const digest = createHash('sha256')
-    .update(await readFile(requirements))
-    .digest('hex')
-  return { requirements, folder: join(cache, `${tool}-${digest.slice(0, 16)}`) }
-}
-
 async function installWithUv(python: string, venv: string, requirements: string): Promise<void> {
-  const uv = await installedUv(python)
+  // It needs a tenth of the CPU time of pip, which installs it once.
+  const uv = join(await installed('uv', (file, own) => installWithPip(python, own, file)), 'bin/uv')
   const { PIP_INDEX_URL: index } = process.env
   const own = { UV_CACHE_DIR: join(cache, 'uv-downloads'), UV_HTTP_TIMEOUT: '120' }
   const env = { ...process.env, ...own, ...(index && { UV_DEFAULT_INDEX: index }) }
@@ -61,24 +73,4 @@ async function installWithPip(python: string, venv: string, requirements: string
   await run(python, ['-m', 'venv', '--clear', venv])
   const options = ['--quiet', '--disable-pip-version-check', '--no-compile']
   await run(join(venv, 'bin/pip'), ['install', ...options, ...strict, requirements])
-}
-
-/**
- * Returns the path of uv, which installs packages with a tenth of the CPU time of pip. pip installs it once. Test files
- * that run at the same time may both install it.
- */
-async function installedUv(python: string): Promise<string> {
-  const { requirements, folder } = await installationOf('uv')
-  const uv = join(folder, 'bin/uv')
-  if (existsSync(uv)) return uv
-  const draft = await mkdtemp(`${folder}-`)
-  try {
-    await installWithPip(python, draft, requirements)
-    await rename(draft, folder).catch((failure) => {
-      if (!existsSync(uv)) throw failure
-    })
-  } finally {
-    await rm(draft, { recursive: true, force: true })
-  }
-  return uv
 }

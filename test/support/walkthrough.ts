@@ -7,7 +7,7 @@ export interface Walkthrough {
 
 /**
  * Returns the blocks of code of a page. The text after a block of commands is its expected output; code of other
- * languages is a file, whose name is in a comment in the first line.
+ * languages is a file, whose name is in its first comment.
  */
 export function walkthroughOf(markdown: string): Walkthrough {
   const found: Walkthrough = { files: {}, steps: [] }
@@ -33,8 +33,8 @@ export function codeOf(html: string): string {
 }
 
 function fileName(code: string): string {
-  const [, name] = /^(?:#|\/\/) (\S+)\n/.exec(code) ?? []
-  if (name === undefined) throw new Error(`the first line names no file: ${code}`)
+  const [, name] = /^(?:#!.*\n)?(?:#|\/\/) (\S+)\n/.exec(code) ?? []
+  if (name === undefined) throw new Error(`the first comment names no file: ${code}`)
   return name
 }
 

