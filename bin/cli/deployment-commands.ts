@@ -34,7 +34,7 @@ export function defineDeploymentCommands(define: Define): void {
 function defineVerify(define: Define): void {
   define(
     'verify',
-    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. It stops at the first check that fails.',
+    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. Checks of operations that `auth.operationScopes` opens to no API key are skipped, and it says so. It stops at the first check that fails.',
     'verify',
     'verify --stack commerce-prod --settings profiles/prod.json',
   )
@@ -49,7 +49,9 @@ function defineVerify(define: Define): void {
       const onStop = (left: string) =>
         console.error(`Stopping after the current check, and removing ${left}. A second Ctrl-C leaves them.`)
       const options = { settings: await settingsOf(settings), url, signal: stopped.signal, onStop }
-      await verifyStack(await stackOf(stack), options, (check) => printRecord({ check, passed: true }))
+      await verifyStack(await stackOf(stack), options, (check, skipped) =>
+        printRecord(skipped === undefined ? { check, passed: true } : { check, skipped }),
+      )
     })
 }
 

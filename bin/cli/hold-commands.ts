@@ -16,13 +16,14 @@ const reason = new Option('--reason <text>', 'why, for the audit: 1 to 512 chara
 export function defineHoldCommands(define: Define): void {
   define(
     'holds set',
-    'Set a legal hold. While it stands, its target cannot be deleted permanently: the hard delete of a code, the erasure of an order and the purge of the tenant are refused. A hold on one item refuses the purge of its tenant, too. Each target has at most one hold. The audit records it with its reason.',
+    'Set a legal hold. While it stands, its target cannot be deleted permanently: the hard delete of a code, the erasure of an order and the purge of the tenant are refused. A hold on one item refuses the purge of its tenant, too. Each target has at most one hold. A tenant without data is refused. The audit records the hold with its reason.',
     'holds set --tenant acme --target order/ORDER_ID --reason "case 4711"',
     'holds set --tenant acme --reason "case 4711"',
   )
     .addOption(tenant)
     .addOption(target)
     .addOption(reason)
+    .option('--force', 'also hold a tenant without data', false)
     .addOption(stack)
     .action(async ({ stack, ...hold }) => {
       const { setHold } = await import('../commands/legal-holds.ts')

@@ -158,34 +158,35 @@ function definePurge(define: Define): void {
 function defineBlocks(define: Define): void {
   define(
     'tenants block',
-    'Reject all requests of a tenant with 403 POLICY.account.locked, and ignore the events that name it. It takes effect within 30 seconds. No data is deleted. It is audited in the tenant.',
+    'Reject all requests of a tenant with 403 POLICY.account.locked, and ignore the events that name it. It takes effect within 30 seconds. No data is deleted. It is audited in the tenant. A name without data is refused. At most 6,000 tenants can be blocked.',
     'tenants block acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)
+    .option('--force', 'also block a name without data', false)
     .addOption(yes)
     .addOption(stack)
-    .action(async (tenant, { yes, stack }) => {
+    .action(async (tenant, { force, yes, stack }) => {
       const { blockTenant } = await import('../commands/tenants/block-tenant.ts')
       await confirm(`Reject all requests of ${tenant}?`, yes)
-      await blockTenant(await operatorOf(stack), tenant)
-      printRecord({ tenant, blocked: true })
+      const changed = await blockTenant(await operatorOf(stack), tenant, { force })
+      printRecord({ tenant, blocked: true, changed })
     })
   define(
     'tenants unblock',
-    'Let the callers of a blocked tenant in again, within 30 seconds. A purged tenant starts without data.',
+    'Let the callers of a blocked tenant in again, within 30 seconds. A purged tenant starts without data. It prints changed: false for a tenant that is not blocked.',
     'tenants unblock acme',
   )
     .argument('<tenant>', 'the tenant', parseTenant)
     .addOption(stack)
     .action(async (tenant, { stack }) => {
       const { unblockTenant } = await import('../commands/tenants/block-tenant.ts')
-      await unblockTenant(await operatorOf(stack), tenant)
-      printRecord({ tenant, blocked: false })
+      const changed = await unblockTenant(await operatorOf(stack), tenant)
+      printRecord({ tenant, blocked: false, changed })
     })
   define('tenants blocked', 'List the blocked tenants.', 'tenants blocked')
     .addOption(stack)
     .action(async ({ stack }) => {
-      const { readBlockedTenants } = await import('#shared/platform/identity/caller.ts')
+      const { readBlockedTenants } = await import('#shared/platform/identity/blocked-tenants.ts')
       const { tenants } = await readBlockedTenants(await tableOf(stack))
       await printRecords(tenants.map((tenant) => ({ tenant })))
     })

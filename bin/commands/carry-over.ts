@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { BatchWriteCommand, DynamoDBDocumentClient, paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
-import { blockedTenantsKey } from '#shared/platform/identity/caller.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
 import type { Report } from '../cli/output.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'

@@ -9,6 +9,7 @@ import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { requireData } from './tenants/tenant-data.ts'
 
 interface HoldOf {
   tenant: string
@@ -19,9 +20,14 @@ interface HoldOf {
 
 /**
  * Sets a hold. A transaction that deletes the target is either committed before it, or refused.
- * @throws Error if the target is held already, or if the tenant has no such item
+ * @param hold `force` also holds a name without data
+ * @throws Error if the target is held already, or if the tenant has no such item or no data
  */
-export async function setHold(operator: Operator, { tenant, target, reason }: HoldOf): Promise<LegalHold> {
+export async function setHold(
+  operator: Operator,
+  { tenant, target, reason, force = false }: HoldOf & { force?: boolean },
+): Promise<LegalHold> {
+  if (target === tenantTarget && !force) await requireData(operator, tenant)
   const { table, clock, name: set_by } = operator
   const hold: LegalHold = { target, reason, set_by, set_at: timestamp(clock.now()) }
   const refusal = await table.transact([

@@ -1,5 +1,5 @@
 import { smallestId } from '../platform/base/clock.ts'
-import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { locate, type ReadContext } from '../platform/identity/authorize.ts'
 import { entityTag } from '../platform/request/parse-headers.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
@@ -13,8 +13,8 @@ export function asCode(item: Item): Code {
 }
 
 /** @throws NOT_FOUND.code, also for a code of another tenant */
-export async function readCode(table: Table, scope: Scope, id: string, settings: Settings): Promise<Code> {
-  return asCode(await locate(table, scope, 'code', id, 'NOT_FOUND.code', settings))
+export async function readCode(context: ReadContext, id: string): Promise<Code> {
+  return asCode(await locate(context, 'code', id, 'NOT_FOUND.code'))
 }
 
 /**

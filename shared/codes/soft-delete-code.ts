@@ -15,7 +15,7 @@ interface SoftDelete {
   precondition: Precondition
 }
 
-type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope'>
+type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope' | 'isBlocked'>
 
 /**
  * Decides the soft delete of a code. Most deletes are of a live code in the caller's tenant, so the code is written
@@ -25,30 +25,26 @@ type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope'
 export async function softDelete(request: SoftDelete, context: DeleteContext): Promise<Decision> {
   const { id, precondition } = request
   const { ifMatch, ifNoneMatch } = precondition
-  const { settings, table, scope } = context
+  const { settings } = context
   const anyTag = ifNoneMatch === undefined && (ifMatch === undefined || ifMatch === '*')
   return anyTag && isId(id) && settings['codes.duplicate'].softDeletedKeepsCode
     ? deleteWithoutRead(request, context)
-    : deleteAfterRead(await readCode(table, scope, id, settings), request, context)
+    : deleteAfterRead(await readCode(context, id), request, context)
 }
 
 function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decision {
   const { id } = request
-  const { table, settings, now, scope } = context
+  const { settings, now, scope } = context
   return noContent({
     writes: [softDeletedCode(keyOf(scope.tenant, 'code', id), timestamp(now()), settings)],
     audit: auditOf({ id, tenant_id: scope.tenant }),
     onConflict: async (existing) =>
-      deleteAfterRead(
-        existing ? asCode(existing) : await readCode(table, scope, id, settings),
-        request,
-        context,
-      ),
+      deleteAfterRead(existing ? asCode(existing) : await readCode(context, id), request, context),
   })
 }
 
 function deleteAfterRead(code: Code, request: SoftDelete, context: DeleteContext): Decision {
-  const { table, settings, now, scope } = context
+  const { settings, now } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')
   checkPrecondition(request.precondition, codeEtag(code, settings))
@@ -57,8 +53,7 @@ function deleteAfterRead(code: Code, request: SoftDelete, context: DeleteContext
   return noContent({
     writes: [changedCode(code, after, 'soft_delete', settings), ...releaseLock(code, after)],
     audit: auditOf(code),
-    onConflict: async () =>
-      deleteAfterRead(await readCode(table, scope, code.id, settings), request, context),
+    onConflict: async () => deleteAfterRead(await readCode(context, code.id), request, context),
   })
 }
 

@@ -14,7 +14,7 @@ export interface CodeUpdate {
   changes: CodeChanges
 }
 
-type UpdateContext = Pick<RowContext, 'caller' | 'scope' | 'table' | 'settings' | 'now'>
+type UpdateContext = Pick<RowContext, 'caller' | 'scope' | 'table' | 'settings' | 'now' | 'isBlocked'>
 /** A response with its effects. */
 type Updated<Response> = Response & Effects<Updated<Response>>
 
@@ -26,9 +26,10 @@ type Updated<Response> = Response & Effects<Updated<Response>>
  */
 export async function updateCode<Response extends object>(
   { id, precondition, changes }: CodeUpdate,
-  { caller, scope, table, settings, now }: UpdateContext,
+  context: UpdateContext,
   responseOf: (code: Code) => Response,
 ): Promise<Updated<Response>> {
+  const { caller, settings, now } = context
   const trigger = updateTrigger(caller?.role)
   if (changes.state !== undefined && trigger === 'update') {
     throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'] })
@@ -46,11 +47,10 @@ export async function updateCode<Response extends object>(
       ...responseOf(after),
       writes: [changedCode(code, after, trigger, settings)],
       audit: auditOfChange('update', code, after),
-      onConflict: async (existing) =>
-        decide(existing ? asCode(existing) : await readCode(table, scope, id, settings)),
+      onConflict: async (existing) => decide(existing ? asCode(existing) : await readCode(context, id)),
     }
   }
-  return decide(await readCode(table, scope, id, settings))
+  return decide(await readCode(context, id))
 }
 
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {

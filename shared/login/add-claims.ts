@@ -1,7 +1,7 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { auditPut } from '../platform/audit/record.ts'
 import type { Clock } from '../platform/base/clock.ts'
-import type { BlockCheck } from '../platform/identity/caller.ts'
+import type { BlockCheck } from '../platform/identity/blocked-tenants.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { claimsFor, type PoolUser, userOf } from './token-claims.ts'

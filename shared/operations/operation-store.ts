@@ -1,6 +1,6 @@
 import { timestamp } from '../platform/base/clock.ts'
 import type { Task } from '../platform/events/outbox.ts'
-import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { locate, type ReadContext } from '../platform/identity/authorize.ts'
 import { type Item, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { type Change, create, type Table, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -15,13 +15,8 @@ export interface OperationRef {
 }
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
-export async function readOperation(
-  table: Table,
-  scope: Scope,
-  id: string,
-  settings: Settings,
-): Promise<Operation> {
-  return asOperation(await locate(table, scope, 'operation', id, 'NOT_FOUND.operation', settings))
+export async function readOperation(context: ReadContext, id: string): Promise<Operation> {
+  return asOperation(await locate(context, 'operation', id, 'NOT_FOUND.operation'))
 }
 
 /** Returns the operation of a message or a workflow; undefined if it does not exist any more. */

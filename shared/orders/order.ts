@@ -12,9 +12,9 @@ import {
 } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
-import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { locate, type ReadContext } from '../platform/identity/authorize.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
-import { create, replace, type Table, type Write } from '../platform/table/table.ts'
+import { create, replace, type Write } from '../platform/table/table.ts'
 import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -110,8 +110,9 @@ export function changedOrder(before: Order, after: Order): Write {
 }
 
 /** @throws NOT_FOUND.order, also for an order of another tenant; GONE.order if only a tombstone is left */
-export async function readOrder(table: Table, scope: Scope, id: string, settings: Settings): Promise<Order> {
-  const item = await locate(table, scope, 'order', id, 'NOT_FOUND.order', settings)
+export async function readOrder(context: ReadContext, id: string): Promise<Order> {
+  const { settings } = context
+  const item = await locate(context, 'order', id, 'NOT_FOUND.order')
   if (item.erased_at === undefined) return asOrder(item)
   throw fail(settings['orders.gone'] === 'tombstone' ? 'GONE.order' : 'NOT_FOUND.order')
 }

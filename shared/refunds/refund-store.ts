@@ -1,4 +1,4 @@
-import { locate, type Scope } from '../platform/identity/authorize.ts'
+import { locate, type ReadContext } from '../platform/identity/authorize.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -23,13 +23,8 @@ export function asRefund(item: Item): Refund {
 }
 
 /** @throws NOT_FOUND.refund, also for a refund of another tenant */
-export async function readRefund(
-  table: Table,
-  scope: Scope,
-  id: string,
-  settings: Settings,
-): Promise<Refund> {
-  return asRefund(await locate(table, scope, 'refund', id, 'NOT_FOUND.refund', settings))
+export async function readRefund(context: ReadContext, id: string): Promise<Refund> {
+  return asRefund(await locate(context, 'refund', id, 'NOT_FOUND.refund'))
 }
 
 export async function findRefund(table: Table, tenant: string, id: string): Promise<Refund | undefined> {

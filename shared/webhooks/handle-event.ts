@@ -40,9 +40,12 @@ export async function handleEvent(
     const now = clock.now()
     const tenant = tenantOf(event, settings)
     const alert = (code: AlertCode) => log.alert(code, correlation)
-    const context = { table, settings, now, alert, tenant, correlationId: correlation.id }
+    const requireNotBlocked = async (owner: string) => {
+      if (await isBlocked(owner, table)) throw new ReportableError('the tenant is blocked')
+    }
+    const context = { table, settings, now, alert, tenant, requireNotBlocked, correlationId: correlation.id }
     const handler = handlerOf(event, events)
-    if (handler && (await isBlocked(tenant, table))) throw new ReportableError('the tenant is blocked')
+    if (handler) await requireNotBlocked(tenant)
     const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'

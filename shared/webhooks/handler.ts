@@ -15,6 +15,8 @@ export interface HandlerContext {
   alert(code: AlertCode): void
   /** The tenant that the event names; the public tenant if it names none. */
   tenant: string
+  /** @throws ReportableError if a tenant is blocked */
+  requireNotBlocked(tenant: string): Promise<void>
   /** The correlation id of the event, or else of the request that delivered it. */
   correlationId: string
 }

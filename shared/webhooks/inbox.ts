@@ -1,4 +1,4 @@
-import { describeFault } from '../platform/base/describe-fault.ts'
+import { describeFault } from '../platform/base/failure.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Item, Key } from '../platform/table/keys.ts'

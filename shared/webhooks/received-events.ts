@@ -25,12 +25,13 @@ export const OrderPaid = defineEvent({
  * Moves an order by the transitions of the deployment. In a status without one, the event is ignored.
  * @throws NOT_FOUND.order for an order that is unknown, because it may still arrive, or of another tenant
  */
-const orderPaid: Handler = async ({ type, data }, { table, settings, now }) => {
+const orderPaid: Handler = async ({ type, data }, { table, settings, now, requireNotBlocked }) => {
   const key = await table.findById('order', data.id)
   const item = key && (await table.get(key))
   if (!item) throw fail('NOT_FOUND.order')
   const order = asOrder(item)
   if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) throw fail('NOT_FOUND.order')
+  await requireNotBlocked(order.tenant_id)
   const moves = settings['orders.statuses'].transitions.filter(({ event }) => event === type)
   const move = moves.find(({ from }) => from === order.status)
   if (!move) return moves.some(({ to }) => to === order.status) ? 'stale' : 'ignored'
@@ -64,6 +65,7 @@ function refundReport(status: 'succeeded' | 'failed'): Handler {
     if (!item) throw fail('NOT_FOUND.refund')
     const refund = asRefund(item)
     if (refund.tenant_id !== (data.tenant_id ?? refund.tenant_id)) throw fail('NOT_FOUND.refund')
+    await context.requireNotBlocked(refund.tenant_id)
     const { next, effects } = await settleRefund(refund, { status, at }, context)
     if (next === 'contradiction') throw new ReportableError('a refund succeeded after its reversal')
     return next === 'unchanged' ? 'stale' : effects

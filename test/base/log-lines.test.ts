@@ -1,7 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals'
 import * as v from 'valibot'
 import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
-import { describeFault } from '#shared/platform/base/describe-fault.ts'
+import { describeFault } from '#shared/platform/base/failure.ts'
 import { jsonLog, type Log } from '#shared/platform/base/log.ts'
 
 const published = (log: Log) => log.relay({ code: 'EVENTS_PUBLISHED', published: 2, failed: 0 })

@@ -20,7 +20,7 @@ let tenants = 0
 
 const as = (tenant: string) => ({ tenant, role: 'Admin', scope: 'codes:read codes:write' })
 const operator = () => ({ table: service.table, clock: service.clock, name: 'jane' })
-const hold = (tenant: string, target: string) => ({ tenant, target, reason: 'case 4711' })
+const hold = (tenant: string, target: string) => ({ tenant, target, reason: 'case 4711', force: true })
 
 async function createCode(): Promise<{ tenant: string; id: string }> {
   const tenant = `holding-${tenants++}`

@@ -217,6 +217,7 @@ describe('an item that is read by id', () => {
   const own = { tenant: 'acme', allTenants: false }
   const all = { tenant: 'acme', allTenants: true }
   const runtime = memoryRuntime()
+  const isBlocked = async (tenant: string) => tenant === 'blocked'
   const idOf = async (tenant: string) => {
     const id = newId(runtime.clock)
     const item = { ...keyOf(tenant, 'order', id), id }
@@ -225,7 +226,7 @@ describe('an item that is read by id', () => {
   }
   const read = (id: string, scope = own, crossTenantStatus: 403 | 404 = 404) => {
     const settings = settingsOf({ 'auth.crossTenantStatus': crossTenantStatus })
-    return locate(runtime.table, scope, 'order', id, 'NOT_FOUND.order', settings)
+    return locate({ table: runtime.table, scope, settings, isBlocked }, 'order', id, 'NOT_FOUND.order')
   }
   const denial = (promise: Promise<unknown>) =>
     promise.then(String, (thrown: Denial & { failure: Failure }) => ({
@@ -275,6 +276,16 @@ describe('an item that is read by id', () => {
     expect(await read(id, all)).toEqual(item)
   })
 
+  test('of a blocked tenant is refused to a caller of all tenants', async () => {
+    const { id } = await idOf('blocked')
+    await expect(read(id, all)).rejects.toMatchObject({ code: 'POLICY.account.locked' })
+  })
+
+  test('of a blocked tenant looks like that of any other tenant to callers of one', async () => {
+    const { id } = await idOf('blocked')
+    expect(await denial(read(id))).toEqual({ ...absent, reason: 'AUTHZ.scope.tenant' })
+  })
+
   test('that the index finds and the table no longer has is absent', async () => {
     const { id, item } = await idOf('other')
     runtime.afterCall = async ({ name }) => {
@@ -288,7 +299,8 @@ describe('an item that is read by id', () => {
   test('of the own tenant that only the index still has is absent', async () => {
     const { id } = await idOf('acme')
     const emptied = { ...runtime.table, get: async () => undefined }
-    const found = locate(emptied, own, 'order', id, 'NOT_FOUND.order', settingsOf())
+    const context = { table: emptied, scope: own, settings: settingsOf(), isBlocked }
+    const found = locate(context, 'order', id, 'NOT_FOUND.order')
     expect(await denial(found)).toEqual(absent)
   })
 })

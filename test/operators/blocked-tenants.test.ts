@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Operator } from '#bin/commands/tenant-records.ts'
-import { blockTenant, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { blockTenant, maxBlockedTenants, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { findOperation, transition } from '#shared/operations/operation-store.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
-import { readBlockedTenants } from '#shared/platform/identity/caller.ts'
+import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
@@ -24,6 +24,9 @@ async function serviceWithClock(options: ServiceOptions = {}) {
   return { service, clock, operator }
 }
 
+/** Blocks a tenant that may have no data. */
+const block = (operator: Operator, tenant: string) => blockTenant(operator, tenant, { force: true })
+
 function createIn(service: Service, tenant: string, key: string, more: object = {}) {
   return service.call({
     method: 'POST',
@@ -41,7 +44,7 @@ describe('a blocked tenant', () => {
     const outcomes: string[] = []
     const ask = async (key: string) => outcomes.push(outcome(await createIn(service, 'acme', key)))
     await ask('before')
-    await blockTenant(operator, 'acme')
+    await block(operator, 'acme')
     clock.advance(30_000)
     await ask('blocked')
     await unblockTenant(operator, 'acme')
@@ -52,24 +55,83 @@ describe('a blocked tenant', () => {
 
   test('has no effect on others', async () => {
     const { service, operator } = await serviceWithClock()
-    await blockTenant(operator, 'acme')
+    await block(operator, 'acme')
     expect((await createIn(service, 'other', 'k')).status).toBe(201)
   })
 
   test('cannot be addressed by an Admin of another tenant', async () => {
     const { service, operator } = await serviceWithClock()
-    await blockTenant(operator, 'acme')
+    await block(operator, 'acme')
     const asAdmin = { as: { tenant: 'other', role: 'Admin' }, path: '/v1/orders?tenant=acme' }
     expect(outcome(await createIn(service, 'acme', 'k', asAdmin))).toBe('403 POLICY.account.locked')
   })
 
+  test('is named in the log of its rejected requests', async () => {
+    const { service, operator } = await serviceWithClock()
+    await block(operator, 'acme')
+    await createIn(service, 'acme', 'k')
+    expect(service.lines.at(-1)).toMatchObject({ tenant: 'acme', status: 403 })
+  })
+
   test('leaves no audit record of its rejected requests', async () => {
     const { service, operator } = await serviceWithClock()
-    await blockTenant(operator, 'acme')
+    await block(operator, 'acme')
     await createIn(service, 'acme', 'k')
     expect(await service.items('acme', 'audit')).toMatchObject([
       { actor_id: 'jane', action: 'tenant.block', target: 'tenant' },
     ])
+  })
+
+  const asAdmin = { tenant: 'other', role: 'Admin', scope: 'codes:read codes:write' }
+  const reason = { 'X-Audit-Log-Reason': 'a mistake' }
+
+  async function blockedWithItem(create: Parameters<Service['call']>[0]) {
+    const { service, operator, clock } = await serviceWithClock()
+    const as = { tenant: 'acme', role: 'Editor' as const, scope: 'codes:read codes:write' }
+    const { json } = await service.call({
+      method: 'POST',
+      as,
+      headers: { 'Idempotency-Key': 'k' },
+      ...create,
+    })
+    await blockTenant(operator, 'acme')
+    clock.advance(30_000)
+    return { service, id: String(json.id) }
+  }
+
+  test('has no order that an Admin of another tenant can read by its id', async () => {
+    const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
+    const { service, id } = await blockedWithItem({ path: '/v1/orders', body })
+    const answer = await service.call({ path: `/v1/orders/${id}`, as: asAdmin })
+    expect(outcome(answer)).toBe('403 POLICY.account.locked')
+  })
+
+  test.each([
+    ['GET', '', {}],
+    ['PATCH', '', { headers: { 'If-Match': '*' }, body: { name: 'Another name' } }],
+    ['DELETE', '', {}],
+    ['DELETE', '?force=true', { headers: reason }],
+    ['POST', ':restore', { headers: { 'Idempotency-Key': 'restore' } }],
+    ['POST', ':share', { headers: { 'Idempotency-Key': 'share' }, body: { grantee_tenant: 'third' } }],
+  ])('has no code that an Admin of another tenant can name: %s /codes/ID%s', async (method, suffix, more) => {
+    const fields = { code: 'A', type: 'percent-10', name: 'A code', expiry_at: '2099-01-01T00:00:00.000Z' }
+    const { service, id } = await blockedWithItem({ path: '/codes', body: fields })
+    const answer = await service.call({ method, path: `/codes/${id}${suffix}`, as: asAdmin, ...more })
+    expect(outcome(answer)).toBe('403 POLICY.account.locked')
+    expect(await service.items('acme', 'code')).toMatchObject([{ id, version: 1 }])
+  })
+
+  test('gets no paid order from an event that names the order alone', async () => {
+    const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
+    const { service, id } = await blockedWithItem({ path: '/v1/orders', body })
+    const at = new Date(start + 30_000)
+    const event = eventOf('order.paid', { id }, { occurred_at: at.toISOString() })
+    const text = JSON.stringify(event)
+    const headers = signed(text, { at })
+    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body: text })
+    const handling = handleEvent(event.event_id, { ...service.runtime, table: service.table })
+    await expect(handling).rejects.toThrow('the tenant is blocked')
+    expect(await service.items('acme', 'order')).toMatchObject([{ status: 'active' }])
   })
 
   test('gets no cart from an event that names it before it is unblocked', async () => {
@@ -79,7 +141,7 @@ describe('a blocked tenant', () => {
     const body = JSON.stringify(event)
     const headers = signed(body, { at: new Date(start) })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
-    await blockTenant(operator, 'acme')
+    await block(operator, 'acme')
     const handle = () => handleEvent(event.event_id, { ...service.runtime, table: service.table })
     await expect(handle()).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'cart')).toEqual([])
@@ -107,9 +169,43 @@ describe('a blocked tenant', () => {
   test('is listed once, whatever the number of operators who change the list at once', async () => {
     const { operator } = await serviceWithClock()
     const names = ['a', 'b', 'c', 'b', 'a']
-    await Promise.all(names.map((name) => blockTenant(operator, name)))
+    await Promise.all(names.map((name) => block(operator, name)))
     await Promise.all(['c', 'x'].map((name) => unblockTenant(operator, name)))
     expect((await readBlockedTenants(operator.table)).tenants).toEqual(['a', 'b'])
+  })
+
+  test('was named right: a name without data is refused, and not listed', async () => {
+    const { operator } = await serviceWithClock()
+    await expect(blockTenant(operator, 'mistyped')).rejects.toThrow(
+      'no data of a tenant mistyped was found: check the name, or use --force',
+    )
+    expect((await readBlockedTenants(operator.table)).tenants).toEqual([])
+  })
+
+  test('may have no data any more if it is blocked again', async () => {
+    const { operator } = await serviceWithClock()
+    await block(operator, 'purged')
+    expect(await blockTenant(operator, 'purged')).toBe(false)
+  })
+
+  test.each([
+    ['was blocked', true],
+    ['was not blocked', false],
+  ])('changes by unblock if it %s: %s', async (_, isBlocked) => {
+    const { operator } = await serviceWithClock()
+    if (isBlocked) await block(operator, 'acme')
+    expect(await unblockTenant(operator, 'acme')).toBe(isBlocked)
+  })
+
+  test('fits into the list with the longest name, unless as many others as the limit says are blocked', async () => {
+    const { operator } = await serviceWithClock()
+    const names = Array.from({ length: maxBlockedTenants - 1 }, (_, n) => `t${n}`.padEnd(64, 'x'))
+    const before = await readBlockedTenants(operator.table)
+    await operator.table.transact([blockedTenantsPut(names, before)])
+    expect(await block(operator, 'z'.repeat(64))).toBe(true)
+    await expect(block(operator, 'more')).rejects.toThrow(
+      '6000 tenants are blocked, and no more fit: unblock some',
+    )
   })
 })
 
@@ -219,7 +315,7 @@ describe('a purge of a tenant in use', () => {
     await service.table.transact([transition(operation, 'start', clock.now())])
     const purging = purgeTenant({ table: service.table, clock, name: 'jane' }, 'acme', { withAudit: false })
     await expect(purging).rejects.toThrow(
-      '1 imports and 0 refunds of acme do not end: it stays blocked, so run the command again later',
+      '1 imports and 0 refunds of acme do not end. acme stays blocked: repeat the purge, or let its callers in again with `tenants unblock acme`',
     )
     expect((await readBlockedTenants(service.table)).tenants).toEqual(['acme'])
     expect(await service.table.get(keyOf('acme', 'operation', operation.id))).toBeDefined()

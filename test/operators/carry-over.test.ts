@@ -6,7 +6,7 @@ import type { Operator } from '#bin/commands/tenant-records.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { firstIdAt, startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { blockedTenantsKey } from '#shared/platform/identity/caller.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { createTable } from '#test/support/tables.ts'
@@ -82,7 +82,7 @@ describe('the legal holds that are carried over', () => {
     const targetName = await createTable()
     const source = operatorOf(sourceName)
     target = operatorOf(targetName)
-    const hold = (tenant: string, target: string) => ({ tenant, target, reason: 'case 4711' })
+    const hold = (tenant: string, target: string) => ({ tenant, target, reason: 'case 4711', force: true })
     // What stands at the time of the restore is in both tables.
     for (const one of [source, target]) {
       await one.table.put({ item: { ...order, id: order.sk, tenant_id: 'acme' }, condition: 'none' })

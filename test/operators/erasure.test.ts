@@ -140,6 +140,26 @@ describe('a purge', () => {
     expect(deleted).toMatchObject({ order: 1, customer: 0 })
   })
 
+  test('deletes items in transactions below 4 MB, whatever their size', async () => {
+    const sizes: number[] = []
+    const large = { name: 'x'.repeat(390_000) }
+    for (let n = 0; n < 14; n += 1)
+      await service.table.put({
+        item: { ...keyOf('large', 'code_lock', `${n}`), ...large },
+        condition: 'none',
+      })
+    const transact: Operator['table']['transact'] = async (changes) => {
+      const removals = changes.filter(
+        (change) => 'remove' in change && change.remove.pk.includes('code_lock'),
+      )
+      sizes.push(removals.length * large.name.length)
+      return service.table.transact(changes)
+    }
+    const watched = { ...operator, table: { ...service.table, transact } }
+    expect(await purgeTenant(watched, 'large', { withAudit: false })).toMatchObject({ code_lock: 14 })
+    expect(Math.max(...sizes)).toBeLessThan(4_000_000)
+  })
+
   test('of a name without data is refused, and leaves no audit record', async () => {
     const purging = purgeTenant(operator, 'mistyped', { withAudit: false })
     await expect(purging).rejects.toThrow('no data of a tenant mistyped was found')

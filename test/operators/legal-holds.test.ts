@@ -4,7 +4,6 @@ import { listHolds, releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
-
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -37,9 +36,9 @@ const send = (path: string, body: object, of = tenant) =>
   })
 const placeOrder = async (of = tenant): Promise<string> =>
   (await send('/v1/orders', { cart_id: 'cart', amount_minor: 1250, currency: 'EUR' }, of)).json.id
-const createCode = async (): Promise<string> => {
+const createCode = async (of = tenant): Promise<string> => {
   const fields = { type: 'percent-10', name: 'A code', expiry_at: '2099-01-01T00:00:00.000Z' }
-  return (await send('/codes', { ...fields, code: `C-${codes++}` })).json.id
+  return (await send('/codes', { ...fields, code: `C-${codes++}` }, of)).json.id
 }
 const hardDelete = (id: string) =>
   service.call({
@@ -48,7 +47,7 @@ const hardDelete = (id: string) =>
     as: admin(),
     headers: { 'X-Audit-Log-Reason': 'a mistake' },
   })
-const set = (target: string) => setHold(operator, { tenant, target, reason })
+const set = (target: string) => setHold(operator, { tenant, target, reason, force: true })
 const release = (target: string) => releaseHold(operator, { tenant, target, reason: 'closed' })
 const erase = (id: string) => eraseOrder(operator, tenant, id)
 const purge = (by = operator) => purgeTenant(by, tenant, { withAudit: false })
@@ -204,15 +203,28 @@ describe('holds set', () => {
     expect(await purge()).toMatchObject({ order: 1 })
   })
 
-  test.each(['order', 'code'])('refuses the %s of another tenant', async (entity) => {
-    const absent = crypto.randomUUID()
-    await expect(set(`${entity}/${absent}`)).rejects.toThrow(`the tenant has no ${entity} ${absent}`)
+  test.each([
+    ['order', placeOrder],
+    ['code', createCode],
+  ])('refuses the %s of another tenant', async (entity, create) => {
+    const id = await create(`${tenant}-other`)
+    await expect(set(`${entity}/${id}`)).rejects.toThrow(`the tenant has no ${entity} ${id}`)
   })
 
   test('refuses an order that was erased', async () => {
     const id = await placeOrder()
     await erase(id)
     await expect(set(`order/${id}`)).rejects.toThrow('the tenant has no order')
+  })
+
+  test('refuses a tenant without data, unless it is forced', async () => {
+    newTenant()
+    const hold = { tenant, target: 'tenant', reason }
+    await expect(setHold(operator, hold)).rejects.toThrow(
+      `no data of a tenant ${tenant} was found: check the name, or use --force`,
+    )
+    expect(await listed()).toEqual([])
+    expect(await setHold(operator, { ...hold, force: true })).toMatchObject({ target: 'tenant' })
   })
 })
 
@@ -275,7 +287,14 @@ describe('a hold that is set during a purge', () => {
     }
   })
 
-  test('is no hindrance once it is released: the purge is repeated', async () => {
+  test('says that the tenant stays blocked, and how to unblock it', async () => {
+    const { attempt } = await purgeWithHoldBefore(3)
+    await expect(attempt).rejects.toThrow(
+      `${tenant} stays blocked: repeat the purge, or let its callers in again with \`tenants unblock ${tenant}\``,
+    )
+  })
+
+  test('ends with its release, and the purge can be repeated', async () => {
     const { attempt } = await purgeWithHoldBefore(4)
     await expect(attempt).rejects.toThrow('under legal hold')
     await release('tenant')

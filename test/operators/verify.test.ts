@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { make } from '#bin/commands/api-keys.ts'
+import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { verifyEdge, verifyExport, verifyMail } from '#bin/commands/verify/checks-of-aws.ts'
 import { checksOf, type Target } from '#bin/commands/verify/requests.ts'
 import { verify, verifyScopes, verifyStack } from '#bin/commands/verify/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -80,6 +82,60 @@ describe('npx commerce verify', () => {
     )
   })
 
+  /** Runs all checks but those that only AWS can pass, on a service with some other settings. */
+  async function checksWith(changes: Partial<Settings>) {
+    const settings = { ...localSettings, ...changes }
+    const other = await startService({ settings })
+    const server = await serveHttp(other)
+    const operator = { table: other.table, clock: systemClock, name: 'jane' }
+    const passed: string[] = []
+    const skipped: string[] = []
+    const scopes = verifyScopes(settings)
+    const { key: apiKey } = await make(operator, { tenant: 'verify', name: 'verify', scopes })
+    const target = { ...targetOf(server.base_url), settings, operator, apiKey }
+    const ended = verify(target, (check, reason) => {
+      if (reason === undefined) passed.push(check)
+      else skipped.push(`${check}: ${reason}`)
+    }).then(
+      () => '',
+      ({ message }: Error) => message,
+    )
+    const message = await ended
+    await server.stop()
+    return { passed, skipped, message }
+  }
+  const scopes = localSettings['auth.operationScopes']
+
+  test('skips the checks of operations that no API key may use, and names them', async () => {
+    const closed = { ...scopes, 'orders.create': null, 'imports.create': null, 'codes.export': null }
+    const { passed, skipped } = await checksWith({ 'auth.operationScopes': closed })
+    expect(passed).toEqual([
+      ...['health', 'rejected token', 'unknown route', 'wrong method', 'rejected signature'],
+    ])
+    expect(skipped.slice(0, 3)).toEqual([
+      'create: auth.operationScopes lets no API key use orders.create',
+      'webhook: auth.operationScopes lets no API key use orders.create',
+      'import: auth.operationScopes lets no API key use imports.create',
+    ])
+  })
+
+  test('sends an Idempotency-Key with each request that accepts one', async () => {
+    const closed = { ...scopes, 'orders.create': null, 'codes.export': null }
+    const requiredOn = ['otp.request', 'imports.create']
+    const { message } = await checksWith({
+      'auth.operationScopes': closed,
+      'idempotency.requiredOn': requiredOn,
+    })
+    // Nothing imports here, so the check gets no further than its accepted request.
+    expect(message).toMatch(/^import: expected one row of two imported within 0 s, received 200 /)
+    const noImport = { ...closed, 'imports.create': null }
+    const mailed = await checksWith({
+      'auth.operationScopes': noImport,
+      'idempotency.requiredOn': requiredOn,
+    })
+    expect(mailed.message).toMatch(/^mail: expected the mail to be sent within 0 s, received 202 /)
+  })
+
   test('needs no scope beyond those of its requests', () => {
     expect(verifyScopes(localSettings)).toEqual([
       'orders:write',
@@ -132,6 +188,29 @@ describe('a check that only AWS can pass', () => {
     )
   })
 
+  test.each([
+    ['no origin', []],
+    ['two origins', ['https://one.example', 'https://two.example']],
+  ])('passes if the profile names %s, and so does an error of the gateway', async (_, origins) => {
+    const settings = { ...localSettings, 'cors.allowedOrigins': origins }
+    const received: (string | undefined)[] = []
+    /** Responds as the gateway, which names no origin. */
+    const gateway: RequestListener = (request, response) => {
+      received.push(request.headers.origin)
+      const code = request.url === '/no/such/route' ? 'NOT_FOUND.route' : 'VALIDATION.method.not_allowed'
+      const isOversized = request.method === 'POST'
+      const error = { code: isOversized ? settings['limits.tooLarge'] : code }
+      const status = isOversized ? 413 : code === 'NOT_FOUND.route' ? 404 : 405
+      request.resume().on('end', () => response.writeHead(status).end(JSON.stringify({ error })))
+    }
+    await serving(gateway, async (baseUrl) => {
+      const target = { ...onAws(baseUrl), settings }
+      await verifyEdge(target, checksAt(target))
+    })
+    expect(passed.at(-1)).toBe('error of the gateway')
+    expect(received.at(-1)).toBe(origins[0])
+  })
+
   /** Answers each request with a redirect to a file, which names the origins that may read it. */
   const exporting =
     (allowed: string): RequestListener =>
@@ -155,12 +234,21 @@ describe('a check that only AWS can pass', () => {
     },
   )
 
-  test('fails if the bucket allows the page alone, and leaves no code behind', async () => {
+  test('fails if the bucket allows the page alone', async () => {
     await serving(exporting('https://shop.acme.cloud'), async (baseUrl) => {
       const target = { ...onAws(baseUrl), tenant: 'verify-export' }
       await expect(verifyExport(target, checksAt(target))).rejects.toThrow('that a page can read')
     })
-    expect(await service.items('verify-export', 'code')).toEqual([])
+  })
+
+  test('leaves codes that are deleted with the tenant', async () => {
+    await serving(exporting('null'), async (baseUrl) => {
+      const target = { ...onAws(baseUrl), tenant: 'verify-exported' }
+      await verifyExport(target, checksAt(target))
+      const { code = 0 } = await deleteTenant(target.operator, target.tenant, { withAudit: true })
+      expect(code).toBeGreaterThan(10)
+    })
+    expect(await service.items('verify-exported', 'code')).toEqual([])
   })
 
   test('fails if the delivery of a mail is not reported', async () => {
@@ -174,20 +262,7 @@ describe('a check that only AWS can pass', () => {
   })
 })
 
-test('npx commerce verify ends after the current check of a signal, and removes its tenant', async () => {
-  const table = String(process.env.DYNAMODB_ENDPOINT)
-  /** DynamoDB, and a secret. */
-  const aws: RequestListener = async (request, response) => {
-    const target = String(request.headers['x-amz-target'])
-    const body = await text(request)
-    const secretString = { SecretString: secret }
-    const answer = target.startsWith('secretsmanager')
-      ? Response.json(secretString)
-      : await fetch(table, { method: 'POST', headers: headersOf(request), body })
-    response
-      .writeHead(answer.status, { 'Content-Type': 'application/x-amz-json-1.0' })
-      .end(await answer.text())
-  }
+describe('npx commerce verify on a stack', () => {
   const headersOf = ({ headers }: IncomingMessage) =>
     Object.fromEntries(
       ['x-amz-target', 'x-amz-date', 'authorization', 'content-type'].map((name) => [
@@ -195,32 +270,62 @@ test('npx commerce verify ends after the current check of a signal, and removes 
         String(headers[name]),
       ]),
     )
-  const stopped = new AbortController()
-  const passed: string[] = []
-  let left = ''
-  await serving(aws, async (endpoint) => {
-    const access = {
-      endpoint,
-      region: 'us-east-1',
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+
+  /** Runs it with DynamoDB, which may reject writes after a check, and a secret. */
+  async function verifyWith({ stopAfter, rejectAfter }: { stopAfter?: string; rejectAfter?: string }) {
+    const passed: string[] = []
+    const aws: RequestListener = async (request, response) => {
+      const target = String(request.headers['x-amz-target'])
+      const body = await text(request)
+      const isRejected = passed.includes(String(rejectAfter)) && target.endsWith('TransactWriteItems')
+      const answer = target.startsWith('secretsmanager')
+        ? Response.json({ SecretString: secret })
+        : isRejected
+          ? Response.json({ __type: 'AccessDeniedException', message: 'not allowed' }, { status: 400 })
+          : await fetch(String(process.env.DYNAMODB_ENDPOINT), {
+              method: 'POST',
+              headers: headersOf(request),
+              body,
+            })
+      response
+        .writeHead(answer.status, { 'Content-Type': 'application/x-amz-json-1.0' })
+        .end(await answer.text())
     }
-    const outputs = { TableName: service.tableName, BaseUrl: http.base_url, WebhooksSecretArn: 'arn' }
-    const onStop = (named: string) => {
-      left = named
-    }
-    const verifying = verifyStack(
-      { access, outputs },
-      { settings: localSettings, signal: stopped.signal, onStop },
-      (check) => {
+    const stopped = new AbortController()
+    let left = ''
+    let thrown: Error | undefined
+    await serving(aws, async (endpoint) => {
+      const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+      const access = { endpoint, region: 'us-east-1', credentials }
+      const outputs = { TableName: service.tableName, BaseUrl: http.base_url, WebhooksSecretArn: 'arn' }
+      const onStop = (named: string) => {
+        left = named
+      }
+      const options = { settings: localSettings, signal: stopped.signal, onStop }
+      await verifyStack({ access, outputs }, options, (check) => {
         passed.push(check)
-        if (check === 'create') stopped.abort(new Error('interrupted'))
-      },
-    )
-    await expect(verifying).rejects.toThrow('interrupted')
+        if (check === stopAfter) stopped.abort(new Error('interrupted'))
+      }).catch((error: Error) => {
+        thrown = error
+      })
+    })
+    return { passed, left, message: thrown?.message }
+  }
+
+  test('ends after the current check of a signal, and removes its tenant', async () => {
+    const { passed, left, message } = await verifyWith({ stopAfter: 'create' })
+    expect(message).toBe('interrupted')
+    expect(passed.at(-1)).toBe('create')
+    const [, tenant = '?'] = /the tenant (verify-\S+) /.exec(left) ?? []
+    const items = await itemsOf(service.tableName)
+    const ofTenant = items.filter(({ pk }) => pk.includes(tenant) && !pk.startsWith('idempotency#'))
+    expect(ofTenant.map(({ pk }) => pk)).toEqual([])
   })
-  expect(passed.at(-1)).toBe('create')
-  const [, tenant = '?'] = /the tenant (verify-\S+) /.exec(left) ?? []
-  const items = await itemsOf(service.tableName)
-  const ofTenant = items.filter(({ pk }) => pk.includes(tenant) && !pk.startsWith('idempotency#'))
-  expect(ofTenant.map(({ pk }) => pk)).toEqual([])
+
+  test('names the failed check and what it could not remove', async () => {
+    const { message } = await verifyWith({ rejectAfter: 'rejected signature' })
+    expect(message).toMatch(
+      /^webhook: expected an accepted event, received 401 .*\. the tenant verify-\S+ and its API key \S+ could not be removed: /s,
+    )
+  })
 })

@@ -50,7 +50,7 @@ export async function raceHolds(world: World, history: History): Promise<void> {
     })
   }
   const hold = async (target: string) => {
-    await command(`holds ${target}`, () => setHold(operator, { tenant, target, reason }))
+    await command(`holds ${target}`, () => setHold(operator, { tenant, target, reason, force: true }))
     if (random.chance(0.5))
       await command(`releases ${target}`, () => releaseHold(operator, { tenant, target, reason }))
   }

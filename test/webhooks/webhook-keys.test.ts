@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { describeFault } from '#shared/platform/base/describe-fault.ts'
-import { ConfigurationError, fail } from '#shared/platform/base/failure.ts'
+import { ConfigurationError, describeFault, fail } from '#shared/platform/base/failure.ts'
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'

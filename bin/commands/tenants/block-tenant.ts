@@ -1,8 +1,23 @@
-import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/caller.ts'
+import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
+import { requireData } from './tenant-data.ts'
 
-/** @returns whether it was not blocked before */
-export function blockTenant(operator: Operator, tenant: string): Promise<boolean> {
+/** So many names of 64 characters fit into the item that lists them. */
+export const maxBlockedTenants = 6000
+
+/**
+ * Blocks a tenant.
+ * @param options.force also blocks a name without data
+ * @returns whether it was not blocked before
+ * @throws Error for a name without data, unless it is forced; if too many tenants are blocked
+ */
+export async function blockTenant(
+  operator: Operator,
+  tenant: string,
+  { force = false } = {},
+): Promise<boolean> {
+  const { tenants } = await readBlockedTenants(operator.table)
+  if (!force && !tenants.includes(tenant)) await requireData(operator, tenant)
   return change(operator, tenant, 'tenant.block')
 }
 
@@ -23,6 +38,8 @@ async function change(
     if (blocked.tenants.includes(tenant) === (action === 'tenant.block')) return false
     const others = blocked.tenants.filter((one) => one !== tenant)
     const tenants = action === 'tenant.block' ? [...others, tenant].sort() : others
+    if (tenants.length > maxBlockedTenants)
+      throw new Error(`${maxBlockedTenants} tenants are blocked, and no more fit: unblock some`)
     const audit = auditOfOperator(operator, tenant, { action, target: 'tenant' })
     // Another operator may have changed the list meanwhile.
     if (!(await table.transact([blockedTenantsPut(tenants, blocked), audit]))) return true

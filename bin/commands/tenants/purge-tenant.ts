@@ -1,7 +1,7 @@
 import { removeHoldCount, requireNoHolds } from '#shared/holds/legal-hold.ts'
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
 import { findOperation } from '#shared/operations/operation-store.ts'
-import { blockMilliseconds } from '#shared/platform/identity/caller.ts'
+import { blockMilliseconds } from '#shared/platform/identity/blocked-tenants.ts'
 import {
   type Entity,
   entities,
@@ -14,15 +14,15 @@ import { type Change, pendingEntries, type Update } from '#shared/platform/table
 import type { Report } from '../../cli/output.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
 import { blockTenant } from './block-tenant.ts'
+import { allKeys, occupied, requireData } from './tenant-data.ts'
 
-/** Small enough that the items of a batch stay below the 4 MB of a transaction. */
+/** The maximum number of items that a transaction deletes. */
 const batch = 25
+/** The maximum bytes of these items, as JSON: a transaction takes 4 MB. */
+const batchBytes = 3_000_000
 /** How long a purge waits for imports and refunds to end, in milliseconds, and how often it looks. */
 const maxWaitMilliseconds = 300_000
 const pollMilliseconds = 5000
-/** Keys are printable, so every sort key is in this range. */
-const [low, high] = [' ', '\u{10ffff}']
-
 /** The number of deleted items of each entity. */
 type Deleted = Partial<Record<Entity, number>>
 
@@ -56,13 +56,17 @@ export async function purgeTenant(operator: Operator, tenant: string, options: O
   const { table, clock } = operator
   await transactUnlessHeld(operator, tenant, [])
   const earlier = await table.get(progressKey(tenant))
-  if (!(force || earlier || (await hasItems(operator, tenant, purgedEntities(withAudit)))))
-    throw new Error(`no data of a tenant ${tenant} was found: check the name, or use --force`)
-  await blockTenant(operator, tenant)
-  report('wait for requests', 0)
-  await clock.sleep(blockMilliseconds)
-  await endWork(operator, tenant, report)
-  return deleteTenant(operator, tenant, options)
+  if (!force && !earlier) await requireData(operator, tenant, purgedEntities(withAudit))
+  await blockTenant(operator, tenant, { force: true })
+  try {
+    report('wait for requests', 0)
+    await clock.sleep(blockMilliseconds)
+    await endWork(operator, tenant, report)
+    return await deleteTenant(operator, tenant, options)
+  } catch (cause) {
+    const advice = `repeat the purge, or let its callers in again with \`tenants unblock ${tenant}\``
+    throw new Error(`${(cause as Error).message}. ${tenant} stays blocked: ${advice}`, { cause })
+  }
 }
 
 /**
@@ -131,8 +135,7 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
       if (writes.length > 0) await table.transact(writes.map(({ onFailure: _, ...change }) => change))
     }
     const waiting = `${imports.length} imports and ${refunds.length} refunds`
-    if (clock.now() >= until)
-      throw new Error(`${waiting} of ${tenant} do not end: it stays blocked, so run the command again later`)
+    if (clock.now() >= until) throw new Error(`${waiting} of ${tenant} do not end`)
     report(`wait for ${waiting}`, 0)
     await clock.sleep(pollMilliseconds)
   }
@@ -155,21 +158,6 @@ function auditOf(operator: Operator, tenant: string, after: Record<string, unkno
   return auditOfOperator(operator, tenant, { action: 'tenant.purge', target: 'tenant', after })
 }
 
-async function hasItems(operator: Operator, tenant: string, purged: readonly Entity[]): Promise<boolean> {
-  for (const entity of purged) {
-    const partitions = await occupied(operator, partitionsOf(tenant, entity))
-    if (partitions.length > 0) return true
-  }
-  return false
-}
-
-/** Returns those of the partitions that have items. */
-async function occupied({ table }: Operator, partitions: readonly string[]): Promise<string[]> {
-  const range = { low, high, descending: false, limit: 1 }
-  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
-  return partitions.filter((_, at) => (reads[at]?.items.length ?? 0) > 0)
-}
-
 /** Deletes the items of a partition. Each batch is counted in the transaction that deletes it. */
 async function purgePartition(
   operator: Operator,
@@ -177,9 +165,13 @@ async function purgePartition(
   { entity, partition }: { entity: Entity; partition: string },
 ): Promise<void> {
   for (;;) {
-    const range = { partition, low, high, descending: false, limit: batch }
-    const { items } = await operator.table.readRange(range)
-    if (items.length === 0) return
+    const { items: read } = await operator.table.readRange({ ...allKeys, partition, limit: batch })
+    if (read.length === 0) return
+    let bytes = 0
+    const items = read.filter((item, at) => {
+      bytes += Buffer.byteLength(JSON.stringify(item))
+      return at === 0 || bytes <= batchBytes
+    })
     const count: Update = {
       update: progressKey(tenant),
       set: {},

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import { reach } from '../reach.ts'
 import type { Operator } from '../tenant-records.ts'
@@ -23,10 +25,13 @@ export interface Received {
   json: any
 }
 
+/** Receives each check that has passed, or why it was skipped. */
+export type ReportCheck = (check: string, skipped?: string) => void
+
 /** The requests of `verify` with its API key, and the checks of their responses. */
 export type Checks = ReturnType<typeof checksOf>
 
-export function checksOf(target: Target, report: (check: string) => void) {
+export function checksOf(target: Target, report: ReportCheck) {
   const credential = { [target.settings['auth.apiKeyHeader']]: target.apiKey }
   const check = (name: string, { status, text }: Received, passed: boolean, expected: string) => {
     if (!passed) throw new Error(`${name}: expected ${expected}, received ${status} ${text.slice(0, 500)}`)
@@ -34,6 +39,12 @@ export function checksOf(target: Target, report: (check: string) => void) {
   }
   return {
     check,
+    /** Returns whether an API key may use all these routes. Reports the check as skipped if not. */
+    mayCheck: (name: string, ...routes: Route[]): boolean => {
+      const closed = routes.find((route) => apiKeyScopes(route, target.settings) === undefined)
+      if (closed) report(name, `auth.operationScopes lets no API key use ${closed.operation}`)
+      return closed === undefined
+    },
     checkError: (name: string, received: Received, expected: string) =>
       check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected),
     send: (route: Route, init: RequestInit & { id?: string } = {}) =>
@@ -41,14 +52,16 @@ export function checksOf(target: Target, report: (check: string) => void) {
   }
 }
 
-/** Sends a request of a route. @param id replaces the parameter of its path */
+/** Sends a request of a route, with a new key if it accepts one. @param init `id` replaces the parameter of its path */
 export function ask(
   { baseUrl, settings }: Receiver,
   route: Route,
   init: RequestInit & { id?: string },
 ): Promise<Received> {
   const path = pathOf(route, settings).replace(/\{\w+\}/, init.id ?? '')
-  return received(reach(`${baseUrl}${path}`, { method: route.method, ...init }))
+  const key = route.idempotency === 'none' ? {} : { 'Idempotency-Key': `verify-${newId(systemClock)}` }
+  const headers = { ...key, ...init.headers }
+  return received(reach(`${baseUrl}${path}`, { method: route.method, ...init, headers }))
 }
 
 export async function received(sent: Promise<Response>): Promise<Received> {

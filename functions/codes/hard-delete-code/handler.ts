@@ -7,12 +7,12 @@ import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, precondition, reason = '' }, { table, scope, settings }) {
+  async decide({ params, precondition, reason = '' }, context) {
     return decide()
 
     async function decide(): Promise<Decision> {
-      const code = await readCode(table, scope, params.id ?? '', settings)
-      checkPrecondition(precondition, codeEtag(code, settings))
+      const code = await readCode(context, params.id ?? '')
+      checkPrecondition(precondition, codeEtag(code, context.settings))
       return noContent({
         writes: [...removedCode(code), ...requireNoHold(code.tenant_id, 'code', code.id)],
         audit: { ...auditOfChange('hard_delete', code, undefined), reason },

@@ -6,8 +6,9 @@ import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params }, { settings, table, scope }) {
-    const code = await readCode(table, scope, params.id ?? '', settings)
+  async decide({ params }, context) {
+    const { settings } = context
+    const code = await readCode(context, params.id ?? '')
     if (code.soft_deleted && settings['codes.readOfSoftDeleted'] === 404) throw fail('NOT_FOUND.code')
     return ok(viewOf(code, settings))
   },

@@ -9,11 +9,12 @@ import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, precondition }, { settings, table, now, scope }) {
+  async decide({ params, precondition }, context) {
+    const { settings, now } = context
     return decide()
 
     async function decide(): Promise<Decision> {
-      const code = await readCode(table, scope, params.id ?? '', settings)
+      const code = await readCode(context, params.id ?? '')
       if (!mayStart('restore', code.state, settings)) {
         if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
         return ok(viewOf(code, settings))

@@ -8,9 +8,10 @@ import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params, body, precondition }, { settings, table, scope, caller }) {
+  async decide({ params, body, precondition }, context) {
+    const { settings, caller } = context
     const { grantee_tenant } = body
-    const code = await readCode(table, scope, params.id ?? '', settings)
+    const code = await readCode(context, params.id ?? '')
     // 403, not 404: the caller sent the grantee, so there is nothing to hide.
     if (caller?.role !== 'Admin' && grantee_tenant !== caller?.tenant) {
       throw fail('AUTHZ.scope.tenant', { http: 403 })

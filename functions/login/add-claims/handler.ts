@@ -3,7 +3,7 @@ import { addClaims } from '#shared/login/add-claims.ts'
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import { blockCheck } from '#shared/platform/identity/caller.ts'
+import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 
 /** Cognito's limit for a trigger is five seconds. */
 const budgetMilliseconds = 4000

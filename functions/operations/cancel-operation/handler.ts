@@ -10,11 +10,11 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   async decide({ params, precondition }, context) {
-    const { settings, table, scope } = context
+    const { settings } = context
     return decide()
 
     async function decide(): Promise<Decision> {
-      const read = await readOperation(table, scope, params.operation_id ?? '', settings)
+      const read = await readOperation(context, params.operation_id ?? '')
       // An ended operation is not changed, so no precondition is checked.
       if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read, undefined)))
       const { operation, writes, audit } = cancelOperation(read, context)

@@ -9,8 +9,8 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   async decide({ params }, context) {
-    const { settings, table, scope } = context
-    const operation = await readOperation(table, scope, params.operation_id ?? '', settings)
+    const { settings } = context
+    const operation = await readOperation(context, params.operation_id ?? '')
     const key = operation.completion?.rejects_key
     const { linkSeconds: seconds } = settings['imports.result']
     const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }

@@ -4,8 +4,9 @@ import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params }, { settings, table, scope }) {
-    const order = await readOrder(table, scope, params.id ?? '', settings)
+  async decide({ params }, context) {
+    const { settings } = context
+    const order = await readOrder(context, params.id ?? '')
     return ok(viewOf(order, settings))
   },
 })

@@ -5,8 +5,9 @@ import { readRefund } from '#shared/refunds/refund-store.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  async decide({ params }, { settings, table, scope }) {
-    const refund = await readRefund(table, scope, params.id ?? '', settings)
+  async decide({ params }, context) {
+    const { settings } = context
+    const refund = await readRefund(context, params.id ?? '')
     return ok(viewOf(refund, settings))
   },
 })

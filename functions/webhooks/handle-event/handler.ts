@@ -1,6 +1,6 @@
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { queueFunction } from '#shared/platform/aws/queue-function.ts'
-import { blockCheck } from '#shared/platform/identity/caller.ts'
+import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 
 /** Handles the received events that are queued by id. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { Logger } from '@aws-lambda-powertools/logger'
-import { describeFault, type FaultDescription } from '../base/describe-fault.ts'
+import { describeFault, type FaultDescription } from '../base/failure.ts'
 import { type Log, logOf } from '../base/log.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { type ErrorCode, messageId } from '../../error-catalog.ts'
 import { systemClock, timestamp } from './clock.ts'
 import type { Correlation } from './correlation.ts'
-import { describeFault } from './describe-fault.ts'
-import { Failure } from './failure.ts'
+import { describeFault, Failure } from './failure.ts'
 import {
   ageMetric,
   alertMetric,

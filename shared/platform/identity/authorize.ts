@@ -4,6 +4,7 @@ import { isId } from '../base/clock.ts'
 import { Denial, fail } from '../base/failure.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
+import type { BlockCheck } from './blocked-tenants.ts'
 import type { Caller, Role } from './caller.ts'
 
 /** The operation that a caller asks for. */
@@ -116,25 +117,34 @@ export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer'
   return permissions[access][role === 'Service' ? actsAs : role]
 }
 
+/** The dependencies of a read by id. */
+export interface ReadContext {
+  table: Table
+  scope: Scope
+  settings: Settings
+  isBlocked: BlockCheck
+}
+
 /**
  * Reads an item by id within the caller's scope. An item of another tenant gets the same response as an absent one,
  * after the same work: both look it up by id and write an audit record.
- * @throws `missing`, or AUTHZ.scope.tenant if the deployment responds to cross-tenant access with 403
+ * @throws `missing`, or AUTHZ.scope.tenant if the deployment responds to cross-tenant access with 403;
+ *   POLICY.account.locked if an Admin names an item of another tenant that is blocked
  */
 export async function locate(
-  table: Table,
-  scope: Scope,
+  { table, scope, settings, isBlocked }: ReadContext,
   entity: Entity,
   id: string,
   missing: ErrorCode,
-  settings: Settings,
 ): Promise<Item> {
   const own = isId(id) ? await table.get(keyOf(scope.tenant, entity, id)) : undefined
   if (own) return own
   const elsewhere = isId(id) ? await table.findById(entity, id) : undefined
-  if (!elsewhere || ownerOf(elsewhere.pk).tenant === scope.tenant)
+  const owner = elsewhere && ownerOf(elsewhere.pk).tenant
+  if (!elsewhere || owner === undefined || owner === scope.tenant)
     throw new Denial(fail(missing), missing, entity)
   if (scope.allTenants) {
+    if (await isBlocked(owner, table)) throw fail('POLICY.account.locked')
     const found = await table.get(elsewhere)
     if (found) return found
     throw new Denial(fail(missing), missing, entity)

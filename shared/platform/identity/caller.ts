@@ -1,8 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { perSettings } from '../../settings/per-settings.ts'
 import type { HttpRequest } from '../base/http.ts'
-import type { Item } from '../table/keys.ts'
-import type { Put, Table } from '../table/table.ts'
 
 /** The roles, weakest first; Service is outside this order. */
 export const roles = ['Viewer', 'Editor', 'Admin', 'Service'] as const
@@ -56,52 +54,4 @@ export function sourceOf({ sourceAddress }: Pick<HttpRequest, 'sourceAddress'>):
   const [first, last] = [groupsOf(head), groupsOf(tail)]
   const zeros = Array(8 - first.length - last.length).fill('0')
   return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`
-}
-
-/** How long a process uses the list of blocked tenants that it has read, in milliseconds. */
-const maxAgeMilliseconds = 30_000
-
-/**
- * The time after which a block is complete, in milliseconds: no process uses an older list, and the requests that began
- * under one have ended. The setting requests.timeoutHeader limits a request to 26 seconds.
- */
-export const blockMilliseconds = 60_000
-
-/** Returns whether the callers of a tenant are rejected. */
-export type BlockCheck = (tenant: string, table: Pick<Table, 'get'>) => Promise<boolean>
-
-/** The blocked tenants of the deployment. One item, so that a process learns all of them with one read. */
-interface BlockedTenants {
-  tenants: readonly string[]
-  /** The number of changes; 0 before the first. */
-  version: number
-}
-
-export const blockedTenantsKey = { pk: 'blocked-tenants', sk: 'blocked-tenants' }
-
-/** Returns the check of a process. It reads the list at most once in 30 seconds, so hardly any request pays for it. */
-export function blockCheck(clock: { now(): number }): BlockCheck {
-  let known: { tenants: ReadonlySet<string>; at: number } | undefined
-  return async (tenant, table) => {
-    const at = clock.now()
-    if (!known || at - known.at >= maxAgeMilliseconds) {
-      const { tenants } = await readBlockedTenants(table)
-      known = { tenants: new Set(tenants), at }
-    }
-    return known.tenants.has(tenant)
-  }
-}
-
-export async function readBlockedTenants(table: Pick<Table, 'get'>): Promise<BlockedTenants> {
-  const { tenants, version } = ((await table.get(blockedTenantsKey)) ?? { tenants: [], version: 0 }) as Item &
-    BlockedTenants
-  return { tenants, version }
-}
-
-/** Returns the write of a changed list. Rejected if the list was changed since it was read. */
-export function blockedTenantsPut(tenants: readonly string[], { version }: BlockedTenants): Put {
-  return {
-    item: { ...blockedTenantsKey, tenants, version: version + 1 },
-    condition: version === 0 ? { absent: true } : { matches: { version } },
-  }
 }

@@ -8,7 +8,7 @@ import { keyedHash } from '../base/secrets.ts'
 import type { Decision, SagaStart } from '../idempotency/decision.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
 import { areaOf, type Scope } from '../identity/authorize.ts'
-import { principalOf, sourceOf } from '../identity/caller.ts'
+import { type Caller, principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
 import { shardsOf } from '../table/keys.ts'
 import {
@@ -42,10 +42,11 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
   let outcome: Outcome
   let cookies: readonly string[] = []
   let counted: CountedRequest | undefined
+  let caller: Caller | undefined
   try {
     checkRequest(context)
-    const caller = await authenticate(context)
-    // The denial of a blocked tenant is not audited: its audit may be about to be purged.
+    caller = await authenticate(context)
+    // The denial of a blocked tenant is logged, but not audited: its audit may be about to be purged.
     await checkNotBlocked(context, caller?.tenant ?? context.scope.tenant)
     context = { ...context, caller }
     checkCsrf(context.request, context.caller, context.settings)
@@ -70,7 +71,7 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
   }
   await counted?.settle(outcome)
   const source = await hashedSource(context)
-  if (!isAnswered?.aborted) logOutcome(context, outcome, source)
+  if (!isAnswered?.aborted) logOutcome({ ...context, caller }, outcome, source)
   return respond(context, outcome, cookies)
 }
 
