@@ -1,8 +1,8 @@
 import { requireNoHold } from '#shared/holds/legal-hold.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { erasedEvents } from '#shared/platform/events/outbox.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put } from '#shared/platform/table/table.ts'
+import { erasedEvents } from './redrive/rebuild-events.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 const maxAttempts = 5

@@ -1,5 +1,8 @@
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { expect, test } from '@jest/globals'
+import { erasedEvents, rebuilt } from '#bin/commands/redrive/rebuild-events.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import { maxReplaced } from '#shared/platform/idempotency/commit.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { traceHeaders } from '#test/bench/order-costs.ts'
 import { itemBytes } from '#test/support/capacity.ts'
@@ -41,4 +44,14 @@ test('25 paid orders with all of their events fit into three read units', async 
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
   await handleEvent(event.event_id, { ...service.runtime, table: service.table })
   expect(25 * (await storedBytes('paid-order'))).toBeLessThanOrEqual(3 * 4096)
+})
+
+test('an erased item names the time before which its lost events are not known, however often it changed', () => {
+  const replaced = Array.from({ length: maxReplaced }, (_, n) => 2000 + n)
+  const outbox = { id: 'a', at: 3000, correlation_id: 'c', events: ['order.paid.v1'] }
+  const creation = { at: 1000, correlation_id: 'c', events: ['order.created.v1'] }
+  const item = { pk: 'order#acme#0', sk: 'o', outbox: { ...outbox, creation, replaced } }
+  const erased = { ...item, outbox: erasedEvents(item) }
+  const { lost } = rebuilt([{ dynamodb: { NewImage: marshall(erased) } } as never], { from: 500, to: 1500 })
+  expect(lost).toEqual([`order#acme#0 o: events from before ${timestamp(2001)} are not stored any more`])
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { newId, startBudget } from '#shared/platform/base/clock.ts'
-import { type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { largestId, newId, smallestId, startBudget } from '#shared/platform/base/clock.ts'
+import { readMerged } from '#shared/platform/listing/merge.ts'
+import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
 import { MemoryStore } from './memory-store.ts'
@@ -142,6 +143,48 @@ function ordersASecond(shards: number): number {
   }
   return admitted / (0.75 * seconds) / 0.02
 }
+
+/**
+ * Returns the part of the pages of 25 orders that a tenant reads, of so many a second, while orders of 400 bytes are created
+ * at three quarters of what its shards take. A throttled page is not tried again.
+ */
+async function partRead(shards: number, pages: number): Promise<number> {
+  const scale = 0.02
+  const seconds = 20
+  const { table, capacity, store, clock } = tableOf({ scale })
+  const random = new Random(1)
+  const ids = { ...clock, randomBytes: (length: number) => random.bytes(length) }
+  const create = () => {
+    const id = newId({ ...ids, now: () => Math.floor(clock.now()) }, shards)
+    return [put({ ...keyOf('acme', 'order', id), id, text: 'x'.repeat(270) })]
+  }
+  for (let n = 0; n < 40 * shards; n += 1) store.transact(create(), `before ${n}`)
+  const range = { low: smallestId, high: largestId, descending: true, limit: 26 }
+  const creates = scale * 375 * shards * seconds
+  const offered = scale * pages * seconds
+  let created = 0
+  let read = 0
+  for (let n = 0; n < offered; n += 1) {
+    clock.advance((seconds * 1000) / offered)
+    for (; created < (creates * (n + 1)) / offered; created += 1) {
+      const changes = create()
+      const effect = () => store.transact(changes, String(created))
+      capacity.run({ name: 'transact', changes, input: changes, milliseconds: 1000, effect })
+    }
+    const page = await readMerged(table, partitionsOf('acme', 'order', shards), range).catch(() => undefined)
+    if (page && n >= offered / 4) read += 1
+  }
+  return read / (0.75 * offered)
+}
+
+test.each([
+  [1, 1000],
+  [4, 1700],
+  [16, 2800],
+])('the lists of a tenant with %i shards are read meanwhile, up to %i a second', async (shards, pages) => {
+  expect(await partRead(shards, pages)).toBeGreaterThan(0.98)
+  expect(await partRead(shards, 1.2 * pages)).toBeLessThan(0.95)
+})
 
 test.each([1, 2, 4, 16])('the orders of a tenant grow with its shards, within 10 %%: %i', (shards) => {
   const ratio = ordersASecond(shards) / (500 * shards)

@@ -60,6 +60,16 @@ export function rebuilt(records: readonly DynamoDBRecord[], period?: Period): Re
   return found
 }
 
+/**
+ * Returns what an erased item keeps of its events: their times, so a redrive can name the events that it cannot rebuild.
+ */
+export function erasedEvents({ outbox }: Item): Pick<Outbox, 'at' | 'events' | 'replaced'> | undefined {
+  if (!outbox) return undefined
+  const { at, creation, replaced = [] } = outbox as Outbox
+  const times = [...(creation ? [creation.at] : []), ...replaced, at]
+  return { at, events: [], replaced: times.slice(-maxReplaced) }
+}
+
 /** Names the events of a period that their item has lost, whether or not they were published. */
 function lostIn({ replaced = [] }: Outbox, period: Period): string[] {
   const [oldest = 0] = replaced

@@ -95,15 +95,6 @@ function commitsOf(item: Item | undefined): (StoredCommit & { id?: string })[] {
 }
 
 /**
- * Returns what an erased item keeps of its events: their times, so a redrive can name the events that it cannot rebuild.
- */
-export function erasedEvents({ outbox }: Item): Pick<Outbox, 'at' | 'events' | 'replaced'> | undefined {
-  if (!outbox) return undefined
-  const { at, creation, replaced = [] } = outbox as Outbox
-  return { at, events: [], replaced: [...(creation ? [creation.at] : []), ...replaced, at] }
-}
-
-/**
  * Builds an event from its stored part and its item.
  * @throws Error if this release does not know the event, or the item has lost an attribute
  */

@@ -39,12 +39,12 @@ class Merge {
 
   /**
    * Reads each partition that may have more and of which at most `low` items are unread.
-   * @param limitOf returns the number of items to read from one. @param open the number of partitions that may have more
+   * @param wanted returns the number of items to read from one. @param open the number of partitions that may have more
    */
-  async fill(limitOf: (open: number, part: Part) => number, low = 0): Promise<void> {
+  async fill(wanted: (open: number, part: Part) => number, low = 0): Promise<void> {
     const open = this.#parts.filter(({ exhausted }) => !exhausted)
     const needed = open.filter(({ unread }) => unread.length <= low)
-    await Promise.all(needed.map((part) => this.#readOn(part, limitOf(open.length, part))))
+    await Promise.all(needed.map((part) => this.#readOn(part, wanted(open.length, part))))
   }
 
   /** Takes the next items, at most `most`: none if the next one may be in a partition that has to be read first. */
