@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { startService } from '../support/service.ts'
-import { localSettings, profile } from '../support/settings.ts'
+import { localSettings } from '../support/settings.ts'
 import {
   admin,
   audited,
@@ -55,28 +54,6 @@ describe('POST /codes:bulkUpdate', () => {
     expect({ ...first, ...own }).toEqual({ ...second, ...own })
   })
 
-  test('replays the response for a repeated key, and rejects another payload', async () => {
-    const tenant = newTenant()
-    const [one, other] = await createMany(tenant, 2)
-    const items = [
-      { ...one, name: 'After' },
-      { ...other, if_match: '"stale"', name: 'After' },
-    ]
-    const headers = { 'Idempotency-Key': 'key' }
-    const first = await send(tenant, items, { headers })
-    const stored = await service.items(tenant, 'code')
-    const replay = await send(tenant, items, { headers })
-    expect([replay.status, replay.body, replay.headers['Idempotency-Status']]).toEqual([
-      207,
-      first.body,
-      'replayed',
-    ])
-    const changed = await send(tenant, items.toReversed(), { headers })
-    expect(outcome(changed)).toBe('409 CONFLICT.idempotency.payload_mismatch')
-    expect(await service.items(tenant, 'code')).toEqual(stored)
-    expect(await audited(tenant)).toHaveLength(1)
-  })
-
   test('updates codes of every tenant for an Admin, and audits each in the tenant of its code', async () => {
     const [home, near, far] = [newTenant(), newTenant(), newTenant()]
     const [one, other] = [await create(near), await create(far)]
@@ -106,26 +83,5 @@ describe('POST /codes:bulkUpdate', () => {
     const { json } = await send(newTenant(), [1])
     const facts = { reason: 'type', type: 'object', actual: 'number' }
     expect(json.error.details.fields).toEqual({ 'items.0': { code: 'VALIDATION.field.type', ...facts } })
-  })
-
-  test('is denied to a Viewer, and rejected without a key', async () => {
-    const tenant = newTenant()
-    const items = [{ ...(await create(tenant)), name: 'After' }]
-    const viewer = await send(tenant, items, { as: { ...editor(tenant), role: 'Viewer' } })
-    expect(outcome(viewer)).toBe('403 AUTHZ.role.denied')
-    const keyless = await send(tenant, items, { headers: { 'Idempotency-Key': '' } })
-    expect(outcome(keyless)).toBe('400 VALIDATION.idempotency_key.required')
-    expect((await service.items(tenant, 'code')).map(({ version }) => version)).toEqual([1])
-  })
-
-  test('without a key is executed each time if the profile requires none', async () => {
-    const tenant = newTenant()
-    const settings = profile('shared/settings/profiles/local.json', { 'idempotency.requiredOn': [] })
-    const lax = await startService({ tableName: service.tableName, settings })
-    const { id, if_match } = await create(tenant)
-    const body = { items: [{ id, if_match, name: 'After' }] }
-    const call = { method: 'POST', path: '/codes:bulkUpdate', as: editor(tenant), body }
-    expect(results(await lax.call(call))).toEqual([200])
-    expect(results(await lax.call(call))).toEqual([[412, 'CONFLICT.etag.mismatch']])
   })
 })

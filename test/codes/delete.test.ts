@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { admin, audit, editor, locks, made, seeded, stored, validCode, viewer } from './code-calls.ts'
+import { admin, audit, editor, locks, made, stored, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string, query = {}, role = admin) =>
@@ -50,34 +50,6 @@ describe('a soft delete', () => {
     expect(await stored(service, 'again', id)).toEqual(before)
     expect(await audit(service, 'again')).toHaveLength(1)
   })
-
-  test('is permitted to Editors of the tenant and all Admins; for others the code is absent', async () => {
-    const { id } = await made(calls, 'owner')
-    expect(outcome(await calls.softDelete(viewer('owner'), id))).toBe('403 AUTHZ.role.denied')
-    const reader = { ...editor('owner'), scope: 'codes:read' }
-    expect(outcome(await calls.softDelete(reader, id))).toBe('403 AUTHZ.scope.token')
-    const headers = { 'X-Correlation-Id': 'same' }
-    const absent = id.replace(/.{4}$/, id.endsWith('0000') ? '1111' : '0000')
-    const foreign = await calls.softDelete(editor('stranger'), id, { headers })
-    expect(foreign).toEqual(await calls.softDelete(editor('stranger'), absent, { headers }))
-    expect(outcome(foreign)).toBe('404 NOT_FOUND.code')
-    expect(JSON.stringify(await audit(service, 'stranger'))).not.toMatch(new RegExp(`${id}|owner`))
-    expect(await stored(service, 'owner', id)).toMatchObject({ soft_deleted: false, version: 1 })
-    expect((await calls.softDelete(admin('head'), id)).status).toBe(204)
-    expect(await stored(service, 'owner', id)).toMatchObject({ soft_deleted: true, version: 2 })
-    expect((await calls.softDelete(admin('head'), id, { query: { tenant: 'owner' } })).status).toBe(204)
-    expect(await service.items('head', 'code')).toEqual([])
-  })
-
-  test('stores the state for a later restore', async () => {
-    const { id } = await seeded(service, 'kept-state', { state: 'archived' })
-    await calls.softDelete(editor('kept-state'), id)
-    await calls.softDelete(editor('kept-state'), id)
-    expect(await stored(service, 'kept-state', id)).toMatchObject({
-      state: 'soft_deleted',
-      state_before_delete: 'archived',
-    })
-  })
 })
 
 describe('a hard delete', () => {
@@ -105,49 +77,6 @@ describe('a hard delete', () => {
     ]) {
       expect(outcome(later)).toBe('404 NOT_FOUND.code')
     }
-  })
-
-  test('frees the text for another code', async () => {
-    const { id } = await made(calls, 'freed', { code: 'FREED' })
-    await calls.hardDelete(admin('freed'), id, 'made by mistake')
-    const again = await calls.create(editor('freed'), validCode({ code: 'freed' }))
-    expect(again.status).toBe(201)
-    expect(again.json.id).not.toBe(id)
-    expect(await locks(service, 'freed')).toEqual({ FREED: again.json.id })
-  })
-
-  test('is permitted to Admins only, in any tenant', async () => {
-    const { id } = await made(calls, 'hard-owner')
-    for (const role of [viewer, editor]) {
-      const answer = await calls.hardDelete(role('hard-owner'), id, 'made by mistake')
-      expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
-    }
-    const query = { tenant: 'other' }
-    const elsewhere = await calls.hardDelete(admin('head'), id, 'made by mistake', { query })
-    expect(outcome(elsewhere)).toBe('404 NOT_FOUND.code')
-    expect(await stored(service, 'hard-owner', id)).toMatchObject({ version: 1 })
-    expect((await calls.hardDelete(admin('head'), id, 'made by mistake')).status).toBe(204)
-    expect(await service.items('hard-owner', 'code')).toEqual([])
-  })
-
-  test.each([
-    ['no reason', undefined, 'VALIDATION.reason.required'],
-    ['an empty reason', '', 'VALIDATION.reason.required'],
-    ['spaces', '   ', 'VALIDATION.reason.required'],
-    ['an overlong reason', 'x'.repeat(513), 'VALIDATION.header.invalid'],
-    ['a control character in the reason', 'a\u0007b', 'VALIDATION.header.invalid'],
-  ])('with %s is rejected and deletes nothing', async (_, reason, code) => {
-    const { id } = await made(calls, 'reasons')
-    const answer = await calls.hardDelete(admin('reasons'), id, reason)
-    expect(outcome(answer)).toBe(`400 ${code}`)
-    expect(Object.keys(answer.json.error.details.fields)).toEqual(['X-Audit-Log-Reason'])
-    expect(await stored(service, 'reasons', id)).toMatchObject({ soft_deleted: false, version: 1 })
-  })
-
-  test('accepts a reason of 512 characters', async () => {
-    const { id } = await made(calls, 'long-reason')
-    expect((await calls.hardDelete(admin('long-reason'), id, ` ${'x'.repeat(512)} `)).status).toBe(204)
-    expect(await audit(service, 'long-reason')).toMatchObject([{ reason: 'x'.repeat(512) }])
   })
 })
 

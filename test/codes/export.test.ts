@@ -193,13 +193,6 @@ describe('the tenant of an export', () => {
       },
     ])
   })
-
-  test('is not readable by a Viewer', async () => {
-    const tenant = newTenant()
-    const answer = await download(tenant, '', { as: { tenant, role: 'Viewer', scope } })
-    expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
-    expect(await audited(tenant)).toEqual([['export', 'codes', 'deny', 'AUTHZ.role.denied']])
-  })
 })
 
 describe('an export that is too large for a response', () => {

@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
+import { callsOf, codeIn, tenantOf } from '#test/settings/two-deployments.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
 import { otherSettings } from '#test/support/settings.ts'
 import { locks, stored, tally } from './code-calls.ts'
 import { resending } from './retrying-service.ts'
-import { callsOf, codeIn, other, tenantOf } from './two-deployments.ts'
+
+const other = await startService({ settings: otherSettings })
 
 describe('if a soft delete frees the text of a code', () => {
   test('a restore takes the text again, unless another code has it', async () => {

@@ -3,7 +3,6 @@ import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
 import {
-  editor,
   expiry,
   fileOf,
   good,
@@ -103,29 +102,6 @@ describe('a file', () => {
     const body = fileOf(...rows).padEnd(limits.maxBytes, '\n')
     expect(statusesOf(await send(newTenant(), body))).toEqual([201, 201])
   })
-
-  test('without a key is rejected before it is parsed', async () => {
-    const tenant = newTenant()
-    const answer = await send(tenant, fileOf(...rows), { headers: { 'Idempotency-Key': '' } })
-    expect(outcome(answer)).toBe('400 VALIDATION.idempotency_key.required')
-    expect(await service.items(tenant, 'code')).toEqual([])
-  })
-
-  test('without a key is imported each time if the profile requires none', async () => {
-    const tenant = newTenant()
-    const settings = { ...service.settings, 'idempotency.requiredOn': [] }
-    const lax = await startService({ tableName: service.tableName, settings })
-    const headers = { 'Content-Type': 'text/csv' }
-    const as = editor(tenant)
-    const call = { method: 'POST', path: '/codes:import', as, headers, body: fileOf(...rows) }
-    const [first, again] = [await lax.call(call), await lax.call(call)]
-    expect([statusesOf(first), statusesOf(again)]).toEqual([
-      [201, 201],
-      [409, 409],
-    ])
-    expect(first.headers).not.toHaveProperty('Idempotency-Status')
-    expect((await service.items(tenant, 'audit')).map(({ action }) => action)).toEqual(['import', 'import'])
-  })
 })
 
 describe('a repeated file', () => {
@@ -150,13 +126,6 @@ describe('a repeated file', () => {
     const again = await send(tenant, fileOf(...rows), { headers: { 'Idempotency-Key': 'other' } })
     expect(statusesOf(again)).toEqual([409, 409])
     expect(await service.items(tenant, 'code')).toEqual(stored)
-  })
-
-  test('of another user with the same key is a separate import', async () => {
-    const tenant = newTenant()
-    await send(tenant, fileOf(good('A')))
-    const other = await send(tenant, fileOf(good('B')), { as: editor(tenant, 'u2') })
-    expect([other.headers['Idempotency-Status'], statusesOf(other)]).toEqual(['stored', [201]])
   })
 
   test('with the same key but other contents is rejected', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { messageId } from '#shared/error-catalog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { profile } from '../support/settings.ts'
 import {
@@ -102,21 +101,6 @@ describe('POST /codes:import', () => {
     const answer = await send(newTenant(), fileOf(good('A')), {}, other)
     expect(answer.json.rows.map(({ row }: Item) => row)).toEqual([0])
     expect(answer.json.totals).toEqual({ total: 1, succeeded: 1, failed: 0 })
-  })
-
-  test.each(['Viewer', 'Nobody'])('is denied to the role %s, and the denial is audited', async (role) => {
-    const tenant = newTenant()
-    const answer = await send(tenant, fileOf(good('A')), { as: { tenant, role, scope } })
-    expect(outcome(answer)).toBe('403 AUTHZ.role.denied')
-    expect(await service.items(tenant, 'code')).toEqual([])
-    expect(await service.items(tenant, 'audit')).toMatchObject([{ action: 'import', result: 'deny' }])
-  })
-
-  test('into another tenant is denied to an Editor', async () => {
-    const [tenant, other] = [newTenant(), newTenant()]
-    const answer = await send(tenant, fileOf(good('A')), { path: `/codes:import?tenant=${other}` })
-    expect(outcome(answer)).toBe('404 AUTHZ.scope.tenant')
-    expect(await service.items(other, 'code')).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
-import { audit, editor, made, stored, viewer } from './code-calls.ts'
+import { audit, editor, made, stored } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 const expiry_at = '2098-01-01T00:00:00.000Z'
@@ -40,35 +40,11 @@ describe('PUT /codes/{id}', () => {
     expect(await stored(service, 'guarded', id)).toMatchObject({ version: 1 })
   })
 
-  test('requires If-Match, and rejects a stale one', async () => {
-    const { id } = await made(calls, 'stale')
-    expect(outcome(await replace('stale', id, undefined, whole))).toBe('428 VALIDATION.if_match.required')
-    expect(outcome(await replace('stale', id, '"stale"', whole))).toBe('412 CONFLICT.etag.mismatch')
-  })
-
-  test('is denied to a Viewer, and to a token without codes:write', async () => {
-    const { id } = await made(calls, 'denied-put')
-    expect(outcome(await replace('denied-put', id, '*', whole, viewer))).toBe('403 AUTHZ.role.denied')
-    const reader = (tenant: string) => ({ ...editor(tenant), scope: 'codes:read' })
-    expect(outcome(await replace('denied-put', id, '*', whole, reader as typeof editor))).toBe(
-      '403 AUTHZ.scope.token',
-    )
-  })
-
   test('of a soft-deleted code is a conflict for an Editor, and audited', async () => {
     const { id } = await made(calls, 'deleted-put')
     await calls.softDelete(editor('deleted-put'), id)
     expect(outcome(await replace('deleted-put', id, '*', whole))).toBe('409 CONFLICT.soft_deleted')
     const denials = (await audit(service, 'deleted-put')).filter(({ result }) => result === 'deny')
     expect(denials).toMatchObject([{ action: 'update', reason: 'CONFLICT.soft_deleted' }])
-  })
-
-  test('with one key and another payload is a conflict', async () => {
-    const { id } = await made(calls, 'keyed-put')
-    const headers = { 'If-Match': '*', 'Idempotency-Key': 'k' }
-    const send = (body: unknown) => calls.send('PUT', `/codes/${id}`, editor('keyed-put'), { headers }, body)
-    expect((await send(whole)).headers['Idempotency-Status']).toBe('stored')
-    expect((await send(whole)).headers['Idempotency-Status']).toBe('replayed')
-    expect(outcome(await send({ ...whole, name: 'Else' }))).toBe('409 CONFLICT.idempotency.payload_mismatch')
   })
 })

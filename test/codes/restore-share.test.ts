@@ -27,13 +27,6 @@ describe('POST /codes/{id}:restore', () => {
     },
   )
 
-  test('needs no body, whatever type an empty one is said to have', async () => {
-    const { id } = await made(calls, 'bodiless')
-    await calls.softDelete(editor('bodiless'), id)
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': '0' }
-    expect((await calls.restore(editor('bodiless'), id, { headers })).status).toBe(200)
-  })
-
   test('of a live code is a conflict and changes nothing', async () => {
     const { id, json } = await made(calls, 'live')
     expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')
@@ -41,40 +34,6 @@ describe('POST /codes/{id}:restore', () => {
     expect((await calls.restore(editor('live'), id)).status).toBe(200)
     expect(outcome(await calls.restore(editor('live'), id))).toBe('409 CONFLICT.not_deleted')
     expect(await stored(service, 'live', id)).toMatchObject({ state: json.state, version: 3 })
-  })
-
-  test('replays the first response for its key even if the code is live or changed', async () => {
-    const { id } = await made(calls, 'replay')
-    await calls.softDelete(editor('replay'), id)
-    const extra = { headers: { 'Idempotency-Key': 'restore-1' } }
-    const first = await calls.restore(editor('replay'), id, extra)
-    await calls.update(editor('replay'), id, '*', { name: 'Other' })
-    const replay = await calls.restore(editor('replay'), id, extra)
-    expect([replay.status, replay.body]).toEqual([200, first.body])
-    expect(replay.headers['Idempotency-Status']).toBe('replayed')
-    const keyless = await calls.restore(editor('replay'), id, { headers: { 'Idempotency-Key': '' } })
-    expect(outcome(keyless)).toBe('400 VALIDATION.idempotency_key.required')
-  })
-
-  test('is permitted to Editors of the tenant and all Admins; for others the code is absent', async () => {
-    const { id } = await made(calls, 'owner')
-    await calls.softDelete(editor('owner'), id)
-    expect(outcome(await calls.restore(viewer('owner'), id))).toBe('403 AUTHZ.role.denied')
-    expect(outcome(await calls.restore({ ...editor('owner'), scope: 'codes:read' }, id))).toBe(
-      '403 AUTHZ.scope.token',
-    )
-    expect(outcome(await calls.restore(editor('stranger'), id))).toBe('404 NOT_FOUND.code')
-    expect(JSON.stringify(await audit(service, 'stranger'))).not.toMatch(new RegExp(`${id}|owner`))
-    expect(await stored(service, 'owner', id)).toMatchObject({ soft_deleted: true, version: 2 })
-    expect((await calls.restore(admin('head'), id)).json).toMatchObject({ id, soft_deleted: false })
-  })
-
-  test('accepts a body without fields only', async () => {
-    const { id } = await made(calls, 'bodies')
-    await calls.softDelete(editor('bodies'), id)
-    const restore = (body: unknown) => calls.send('POST', `/codes/${id}:restore`, editor('bodies'), {}, body)
-    expect(outcome(await restore({ state: 'archived' }))).toBe('400 VALIDATION.field.unknown')
-    expect(outcome(await restore({}))).toBe('200')
   })
 })
 

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
 import { poolIssuer } from '#shared/platform/identity/issuer.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { issuerKey, tokenBy } from '#test/support/key-set-host.ts'
-import { type Identity, localSettings, tokenFor } from '#test/support/settings.ts'
+import { type Identity, keySet, localSettings, tokenFor } from '#test/support/settings.ts'
 
 const start = 1_800_000_000_000
 let now = start
@@ -94,8 +95,39 @@ describe('the caller of a token', () => {
     ['no tenant', { claims: { tenant: null } }, refused],
     ['an expired token', { expiresInSeconds: -1 }, 'AUTH.token.expired'],
     ['an unknown issuer', { claims: { iss: 'other' } }, refused],
+    ['no subject', { claims: { sub: null } }, refused],
+    ['an empty subject', { sub: '' }, refused],
+    ['a time before which it is not valid', { claims: { nbf: start / 1000 + 60 } }, refused],
+    ['an expiry that is no number', { claims: { exp: 'never' } }, refused],
+    ['a key separator in the tenant', { tenant: 'acme#0' }, refused],
+    ['a tenant that is an array', { claims: { tenant: ['acme'] } }, refused],
+    ['no issuer', { claims: { iss: null } }, refused],
+    ['no audience', { claims: { aud: null } }, refused],
+    ['several audiences', { claims: { aud: ['other', 'commerce-api'] } }, 'u1'],
+    ['an unknown critical header', { header: { crit: ['x'], x: 1 } }, refused],
+    ['the id of an unknown key', { header: { kid: 'other' } }, refused],
+    ['a use that is no text', { claims: { token_use: ['access'] } }, refused],
+    ['the type at+jwt in another spelling', { header: { typ: 'application/AT+JWT' } }, 'u1'],
+    ['the type of ID tokens', { header: { typ: 'JWT' } }, refused],
+    ['no type', { header: { typ: undefined } }, refused],
+    ['the type of logout tokens', { header: { typ: 'logout+jwt' } }, refused],
+    ['the type of proofs', { header: { typ: 'dpop+jwt' } }, refused],
+    ['events, like a logout token', { claims: { events: {} } }, refused],
+    ['the hash of an access token, like an ID token', { claims: { at_hash: 'x' } }, refused],
+    ['a key that it is bound to', { claims: { cnf: { jkt: 'x' } } }, refused],
+    ['a certificate that it is bound to', { claims: { cnf: { 'x5t#S256': 'x' } } }, refused],
   ])('with %s', async (_, identity, expected) => {
     expect(await outcome(identity)).toBe(expected)
+  })
+
+  test.each([
+    ['with token_use access', { claims: { token_use: 'access' } }, 'u1'],
+    ['without token_use', {}, refused],
+  ])('has no type, where its issuer sends none: %s', async (_, identity, expected) => {
+    const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, types: [null] }))
+    expect(await outcome({ ...identity, header: { typ: undefined } }, { 'auth.issuers': issuers })).toBe(
+      expected,
+    )
   })
 
   test('may be issued ahead by the tolerance of the settings', async () => {
@@ -200,6 +232,62 @@ describe('a rejection', () => {
     }
     expect(await verify(verifierOf(), await pad(8192))).toMatchObject({ sub: 'u1' })
     expect(await hintOf(await pad(8193))).toEqual([refused, expect.stringContaining(invalid)])
+  })
+})
+
+describe('a forged token is rejected', () => {
+  const claims = {
+    iss: localSettings['auth.issuers'][0]?.issuer ?? '',
+    aud: localSettings['auth.issuers'][0]?.audience ?? '',
+    sub: 'u1',
+    tenant: 'acme',
+    roles: 'Admin',
+    exp: start / 1000 + 600,
+  }
+
+  const codeOf = (token: string, changes: Partial<Settings> = {}) =>
+    verify(verifierOf(changes), `Bearer ${token}`).then(String, ({ code }: Failure) => code)
+
+  test('without a signature', async () => {
+    expect(await codeOf(new UnsecuredJWT(claims).encode())).toBe(refused)
+  })
+
+  test('signed with the public key as a shared secret', async () => {
+    const secret = new TextEncoder().encode(JSON.stringify(keySet.keys[0]))
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: 'test', typ: 'at+jwt' })
+      .sign(secret)
+    expect(await codeOf(token)).toBe(refused)
+  })
+
+  test('with a key in its header', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const header = {
+      alg: 'ES256',
+      kid: 'test',
+      typ: 'at+jwt',
+      jwk: await exportJWK(publicKey),
+      jku: 'http://127.0.0.1:1/keys',
+    }
+    expect(await codeOf(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey))).toBe(refused)
+  })
+
+  test('with an algorithm that the issuer does not use', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES384')
+    const [issuer] = localSettings['auth.issuers']
+    if (!issuer) throw new Error('no issuer')
+    const keys = { keys: [{ ...(await exportJWK(publicKey)), kty: 'EC', kid: 'test' }] }
+    const changes = { 'auth.issuers': [{ ...issuer, keys }] } as Partial<Settings>
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES384', kid: 'test', typ: 'at+jwt' })
+      .sign(privateKey)
+    expect(await codeOf(token, changes)).toBe(refused)
+  })
+
+  test('with changed claims', async () => {
+    const [header, , signature] = (await tokenFor({}, localSettings, start)).split('.')
+    const changed = Buffer.from(JSON.stringify({ ...claims, tenant: 'other' })).toString('base64url')
+    expect(await codeOf(`${header}.${changed}.${signature}`)).toBe(refused)
   })
 })
 

@@ -42,7 +42,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   tokens: {
     sources: ['shared/platform/identity/{issuer,token}.ts'],
-    tests: ['test/identity/{tokens,verified-tokens}.test.ts', 'test/guarantees/tokens.test.ts'],
+    tests: ['test/identity/{tokens,verified-tokens}.test.ts'],
   },
   queries: {
     sources: ['shared/platform/listing/{cursor,list-query,listing,parse-filter}.ts'],

@@ -68,9 +68,6 @@ describe('a refund', () => {
       first.body,
       'replayed',
     ])
-    expect((await refund('once', { ...body, amount: 701 }, 'one')).json.error.code).toBe(
-      'CONFLICT.idempotency.payload_mismatch',
-    )
     expect(await entriesOf('once')).toEqual([
       expect.objectContaining({ refund_id: first.json.id, charge_id: 'ch_1', amount: 700, currency: 'EUR' }),
     ])

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { sourceOf } from '#shared/platform/identity/caller.ts'
 import type { Change, Put, Table, Update } from '#shared/platform/table/table.ts'
 import { type Counter, countIn, uncountRequest } from '#shared/platform/table/window.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
@@ -185,14 +184,3 @@ test('a hundred concurrent requests on a window that is full of old ones are all
   // Each is refused at most once by the old requests, and once by the one that dropped them.
   expect(calls.length).toBeLessThanOrEqual(300)
 })
-
-test.each([
-  ['192.0.2.1', '192.0.2.1'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:DB8:1:2::9', '2001:db8:1:2::/64'],
-  ['2001:db8::1', '2001:db8:0:0::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ['::ffff:192.0.2.1', '::ffff:192.0.2.1'],
-  ['', ''],
-])('the source of %s is %s', (sourceAddress, expected) => expect(sourceOf({ sourceAddress })).toBe(expected))

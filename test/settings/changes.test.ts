@@ -1,14 +1,14 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { idAt } from '#test/support/ids.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { type Service, startService } from '#test/support/service.ts'
-import { otherSettings } from '#test/support/settings.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+import type { Identity } from '#test/support/settings.ts'
+import { type Options, type Row, type Tenant, tenantOf, twoDeployments } from './two-deployments.ts'
 
-/** Each setting has an effect: two deployments with different values respond differently to the same call. */
 const accepted = defineEndpoint(
   defineRoute({
     operation: 'tests.accepted',
@@ -27,377 +27,346 @@ const accepted = defineEndpoint(
   }),
   { decide: () => created({}) },
 )
+const extra = [accepted]
+const { expectChanges } = await twoDeployments((settings) => ({ settings, extra }))
 
-let local: Service
-let other: Service
-beforeAll(async () => {
-  const extra = [accepted]
-  local = await startService({ extra })
-  other = await startService({ settings: otherSettings, extra })
-})
+/** Returns the outcomes of calls, one after the other. */
+async function outcomes(...calls: (() => Promise<Answer>)[]): Promise<string[]> {
+  const found: string[] = []
+  for (const call of calls) found.push(outcome(await call()))
+  return found
+}
+/** Returns the same deployment at another time. */
+const at = ({ settings, tableName }: Service, now: () => number) =>
+  startService({ settings, tableName, clock: { ...systemClock, now } })
+const each = async <T>(values: T[], call: (value: T) => Promise<Answer>) =>
+  outcomes(...values.map((value) => () => call(value)))
+const health = ({ call }: Tenant, options: Options = {}) => call('GET', '/health', options)
 
-const order = { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' }
-const nonce = { 'X-Nonce': 'n' }
-const who = (role: string, tenant = 'acme') => ({
-  tenant,
-  role,
-  scope: 'orders:write',
-  claims: { nonce: 'n', amr: ['otp'] },
-})
-let keys = 0
-const place = (service: Service, body: unknown = order, role = 'Editor', headers = {}, tenant = 'acme') =>
-  service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: service === local ? { role, tenant } : who(role, tenant),
-    headers: { ...nonce, 'Idempotency-Key': `k${keys++}`, ...headers },
-    body,
-  })
-const list = (service: Service, query = '', role = 'Viewer', tenant = 'acme') =>
-  service.call({
-    path: `/v1/orders${query}`,
-    as: service === local ? { role, tenant } : who(role, tenant),
-    headers: nonce,
-  })
-
-describe('orders', () => {
-  test('orders.createStatus', async () =>
-    expect([(await place(local)).status, (await place(other)).status]).toEqual([201, 200]))
-  test('orders.statuses', async () =>
-    expect([(await place(local)).json.status, (await place(other)).json.status]).toEqual(['active', 'open']))
-  test('orders.fields', async () =>
-    expect(Object.keys((await place(other)).json)).toEqual([
-      'id',
-      'cart_id',
-      'amount_minor',
-      'currency',
-      'status',
-      'created_at',
-    ]))
-  test('orders.limits', async () => {
-    for (const body of [
-      { ...order, cart_id: 'x'.repeat(21) },
-      { ...order, amount_minor: 0 },
-      { ...order, amount_minor: 1001 },
-    ]) {
-      expect([(await place(local, body)).status, (await place(other, body)).status]).toEqual([201, 400])
-    }
-  })
-  test('orders.currencies', async () => {
-    const dollars = { ...order, currency: 'USD' }
-    expect([outcome(await place(local, dollars)), outcome(await place(other, dollars))]).toEqual([
+describe('orders', () =>
+  expectChanges([
+    ['orders.createStatus', async ({ place }) => (await place()).status, 201, 200],
+    ['orders.statuses', async ({ place }) => (await place()).json.status, 'active', 'open'],
+    [
+      'orders.fields',
+      async ({ place }) => Object.keys((await place()).json),
+      ['id', 'tenant_id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at', 'updated_at'],
+      ['id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at'],
+    ],
+    [
+      'orders.limits',
+      ({ place }) => each([{ cart_id: 'x'.repeat(21) }, { amount_minor: 0 }, { amount_minor: 1001 }], place),
+      ['201', '201', '201'],
+      ['400 VALIDATION.field.length', ...Array(2).fill('400 VALIDATION.field.range')],
+    ],
+    [
+      'orders.currencies',
+      async ({ place }) => outcome(await place({ currency: 'USD' })),
       '201',
       '400 VALIDATION.field.enum',
-    ])
-  })
-  test('orders.gone', async () => {
-    const erased = async (service: Service) => {
-      const { json } = await place(service)
-      const item = (await service.items('acme', 'order')).find(({ id }) => id === json.id)
-      if (!item) throw new Error('not stored')
-      await service.table.put({ item: { ...item, erased_at: 'x' }, condition: { matches: { version: 1 } } })
-      const as = service === local ? { role: 'Viewer' } : who('Viewer')
-      return service.call({ path: `/v1/orders/${json.id}`, as, headers: nonce })
-    }
-    expect([outcome(await erased(local)), outcome(await erased(other))]).toEqual([
+    ],
+    [
+      'orders.gone',
+      async ({ tenant, place, call }, service) => {
+        const { json } = await place()
+        const [item] = await service.items(tenant, 'order')
+        const condition = { matches: { version: 1 } }
+        await service.table.put({ item: { ...item, erased_at: 'x' } as never, condition })
+        return outcome(await call('GET', `/v1/orders/${json.id}`))
+      },
       '410 GONE.order',
       '404 NOT_FOUND.order',
-    ])
-  })
-})
+    ],
+  ]))
 
 describe('lists', () => {
-  beforeAll(async () => {
-    for (const service of [local, other]) {
-      for (let n = 0; n < 5; n += 1)
-        await place(service, { ...order, currency: n ? 'EUR' : 'JPY' }, 'Editor', {}, 'listed')
-    }
-  })
-  test('lists.defaultSort', async () => {
-    expect([(await list(local)).json.sort, (await list(other)).json.sort]).toEqual([
+  /** Places three orders, the first of them in yen. */
+  const three = async ({ place }: Tenant): Promise<string[]> => {
+    const placed = [await place({ currency: 'JPY' }), await place(), await place()]
+    return placed.map(({ json }) => json.id)
+  }
+  const long: Row[] = [
+    ['lists.maxFilterValues', '?currency.in=EUR,USD,JPY'],
+    ['lists.maxFilterLength', `?cart_id=${'x'.repeat(65)}`],
+    ['lists.maxSearchLength', `?q=${'x'.repeat(41)}`],
+  ].map(([key = '', query]) => [
+    key,
+    async ({ orders }) => outcome(await orders(query)),
+    '200',
+    '400 VALIDATION.filter.value_invalid',
+  ])
+  expectChanges([
+    ...long,
+    [
+      'lists.defaultSort',
+      async ({ orders }) => (await orders()).json.sort,
       'created_at.desc,id.desc',
       'created_at.asc,id.asc',
-    ])
-  })
-  test('lists.offsetPaging', async () => {
-    expect(outcome(await list(local, '?limit=2'))).toBe('400 VALIDATION.filter.unknown_key')
-    const all = (await list(other, '', 'Viewer', 'listed')).json.data
-    expect((await list(other, '?limit=2&offset=1', 'Viewer', 'listed')).json.data).toEqual(all.slice(1, 3))
-  })
-  test('lists.searchFields', async () => {
-    expect((await list(local, '?q=jpy', 'Viewer', 'listed')).json.data).toHaveLength(0)
-    expect((await list(other, '?q=jpy', 'Viewer', 'listed')).json.data).toHaveLength(1)
-  })
-  test('lists.pageSizeZero', async () => {
-    expect(outcome(await list(local, '?page_size=0'))).toBe('400 VALIDATION.page_size.min')
-    expect((await list(other, '?page_size=0')).json.page_size).toBe(1)
-  })
-  test('lists.pageSizeAbsurd', async () =>
-    expect([
-      outcome(await list(local, '?page_size=1001')),
-      outcome(await list(other, '?page_size=1001')),
-    ]).toEqual(['200', '400 VALIDATION.page_size.max']))
-  test('storage.shards', async () => {
-    const placed = async (service: Service) => {
-      for (let n = 0; n < 12; n += 1) await place(service, order, 'Editor', {}, 'sharded')
-      const stored = await service.items('sharded', 'order')
-      return new Set(stored.map(({ pk }) => pk)).size
-    }
-    expect(await placed(local)).toBe(1)
-    expect(await placed(other)).toBeGreaterThan(1)
-    expect((await list(other, '', 'Viewer', 'sharded')).json.data).toHaveLength(12)
-  })
-  test('lists.count', async () => {
-    expect((await list(local, '', 'Viewer', 'listed')).json.count).toBeNull()
-    expect((await list(other, '', 'Viewer', 'listed')).json).toMatchObject({
-      count: 5,
-      count_strategy: 'exact',
-    })
-  })
-  test('lists.includeDeletedRoles', async () => {
-    expect(outcome(await list(local, '?include_deleted=true', 'Editor'))).toBe('403 AUTHZ.filter.denied')
-    expect(outcome(await list(other, '?include_deleted=true', 'Editor'))).toBe('200')
-  })
-  test('lists.maxFilterValues', async () => {
-    const three = '?currency.in=EUR,USD,JPY'
-    expect([outcome(await list(local, three)), outcome(await list(other, three))]).toEqual([
+    ],
+    [
+      'lists.offsetPaging',
+      async (tenant) => {
+        const ids = await three(tenant)
+        const { json } = await tenant.orders('?limit=2&offset=1')
+        return json.error?.code ?? json.data.map(({ id }: { id: string }) => ids.indexOf(id))
+      },
+      'VALIDATION.filter.unknown_key',
+      [1, 2],
+    ],
+    [
+      'lists.searchFields',
+      async (tenant) => {
+        await three(tenant)
+        return (await tenant.orders('?q=jpy')).json.data.length
+      },
+      0,
+      1,
+    ],
+    [
+      'lists.pageSizeZero',
+      async ({ orders }) => {
+        const { json } = await orders('?page_size=0')
+        return json.error?.code ?? json.page_size
+      },
+      'VALIDATION.page_size.min',
+      1,
+    ],
+    [
+      'lists.pageSizeAbsurd',
+      async ({ orders }) => outcome(await orders('?page_size=1001')),
       '200',
-      '400 VALIDATION.filter.value_invalid',
-    ])
-  })
-  test('lists.maxFilterLength', async () => {
-    const long = `?cart_id=${'x'.repeat(65)}`
-    expect([outcome(await list(local, long)), outcome(await list(other, long))]).toEqual([
+      '400 VALIDATION.page_size.max',
+    ],
+    [
+      'storage.shards',
+      async (_, service) => {
+        const { place, orders } = tenantOf(service, 'sharded')
+        for (let n = 0; n < 12; n += 1) await place()
+        const partitions = new Set((await service.items('sharded', 'order')).map(({ pk }) => pk))
+        return [partitions.size > 1, (await orders()).json.data.length]
+      },
+      [false, 12],
+      [true, 12],
+    ],
+    [
+      'lists.count',
+      async (tenant) => {
+        await three(tenant)
+        const { count, count_strategy: strategy } = (await tenant.orders()).json
+        return [count, strategy]
+      },
+      [null, undefined],
+      [3, 'exact'],
+    ],
+    [
+      'lists.includeDeletedRoles',
+      async ({ orders }) => outcome(await orders('?include_deleted=true', { role: 'Editor' })),
+      '403 AUTHZ.filter.denied',
       '200',
-      '400 VALIDATION.filter.value_invalid',
-    ])
-  })
-  test('lists.maxSearchLength', async () => {
-    const long = `?q=${'x'.repeat(41)}`
-    expect([outcome(await list(local, long)), outcome(await list(other, long))]).toEqual([
-      '200',
-      '400 VALIDATION.filter.value_invalid',
-    ])
-  })
-  test('lists.readBudget', async () => {
-    for (let n = 0; n < 110; n += 10)
-      await Promise.all(Array.from({ length: 10 }, () => place(other, order, 'Editor', {}, 'many')))
-    const answer = await list(other, '?status=paid', 'Viewer', 'many')
-    expect(answer.json).toMatchObject({ data: [], next_cursor: expect.any(String), count: null })
-  })
+    ],
+    [
+      'lists.readBudget',
+      async ({ place, orders }) => {
+        for (let n = 0; n < 110; n += 10) await Promise.all(Array.from({ length: 10 }, () => place()))
+        const { data, next_cursor: cursor, count } = (await orders('?status=paid')).json
+        return [data.length, cursor === null, count]
+      },
+      [0, true, null],
+      [0, false, null],
+    ],
+  ])
 })
 
 describe('callers', () => {
-  const read = (service: Service, as: object, headers = {}) =>
-    service.call({ path: '/v1/orders', as, headers })
-  test('auth.issuers', async () => {
-    const crossed = await other.call({
-      path: '/v1/orders',
-      as: { ...who('Viewer'), claims: { nonce: 'n', iss: 'https://issuer.localhost' } },
-      headers: nonce,
-    })
-    expect(outcome(crossed)).toBe('401 AUTH.invalid_credentials')
-  })
-  test('auth.clockToleranceSeconds', async () => {
-    const late = { expiresInSeconds: -10 }
-    expect(outcome(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
-    expect(outcome(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe('200')
-  })
-  test('errors.expiredToken', async () => {
-    const late = { expiresInSeconds: -60 }
-    expect(outcome(await read(local, { role: 'Viewer', ...late }))).toBe('401 AUTH.token.expired')
-    expect(outcome(await read(other, { ...who('Viewer'), ...late }, nonce))).toBe(
-      '401 AUTH.invalid_credentials',
-    )
-  })
-  test('auth.roleClaim', async () => {
-    const claims = { nonce: 'n', amr: 'otp', 'cognito:groups': null, roles: 'Viewer' }
-    expect(outcome(await read(other, { claims }, nonce))).toBe('403 AUTHZ.role.denied')
-  })
-  test('auth.scopes and auth.scopeClaim', async () => {
-    const denied = await other.call({
-      method: 'POST',
-      path: '/v1/orders',
-      as: { ...who('Editor'), scope: 'other', claims: { nonce: 'n', scope: 'orders:write' } },
-      headers: { ...nonce, 'Idempotency-Key': 'k' },
-      body: order,
-    })
-    expect(outcome(denied)).toBe('403 AUTHZ.scope.token')
-    expect(denied.headers['WWW-Authenticate']).toContain('scope="orders:write"')
-    expect((await place(other)).status).toBe(200)
-  })
-  test('auth.nonce', async () => {
-    expect(outcome(await read(other, { ...who('Viewer'), claims: { amr: 'otp' } }))).toBe(
-      '401 AUTH.invalid_credentials',
-    )
-    expect(outcome(await read(local, { role: 'Viewer' }))).toBe('200')
-  })
-  test('auth.mfa', async () => {
-    const denied = await read(other, { ...who('Viewer'), claims: { nonce: 'n', amr: ['pwd'] } }, nonce)
-    expect(outcome(denied)).toBe('403 POLICY.mfa.required')
-    expect(denied.headers['WWW-Authenticate']).toContain('insufficient_user_authentication')
-    expect(outcome(await read(local, { role: 'Viewer', claims: { amr: ['pwd'] } }))).toBe('200')
-  })
-  test('auth.crossTenantStatus and auth.adminTenantParameter', async () => {
-    expect(outcome(await list(local, '?tenant=rival', 'Editor'))).toBe('404 AUTHZ.scope.tenant')
-    expect(outcome(await list(other, '?shop=rival', 'Editor'))).toBe('403 AUTHZ.scope.tenant')
-    expect(outcome(await list(other, '?tenant=rival', 'Admin'))).toBe('400 VALIDATION.filter.unknown_key')
-    const { json } = await place(other)
-    const foreign = await other.call({
-      path: `/v1/orders/${json.id}`,
-      as: who('Viewer', 'rival'),
-      headers: nonce,
-    })
-    expect(outcome(foreign)).toBe('403 AUTHZ.scope.tenant')
-  })
-  test('auth.serviceRole', async () =>
-    expect([
-      (await place(local, order, 'Service')).status,
-      (await place(other, order, 'Service')).status,
-    ]).toEqual([201, 403]))
-  test('cors.allowedOrigins', async () => {
-    const from = async (service: Service) =>
-      (await service.call({ path: '/health', headers: { Origin: 'https://shop.example.com' } })).headers[
-        'Access-Control-Allow-Origin'
-      ]
-    expect([await from(local), await from(other)]).toEqual([undefined, 'https://shop.example.com'])
-  })
+  const listed =
+    (as: Identity, headers = {}) =>
+    async ({ orders }: Tenant) =>
+      outcome(await orders('', { as, headers }))
+  const invalid = '401 AUTH.invalid_credentials'
+  const expired = '401 AUTH.token.expired'
+  expectChanges([
+    [
+      'auth.issuers',
+      listed({ claims: { nonce: 'n', amr: ['otp'], iss: 'https://issuer.localhost' } }),
+      '200',
+      invalid,
+    ],
+    ['auth.clockToleranceSeconds', listed({ expiresInSeconds: -10 }), expired, '200'],
+    ['errors.expiredToken', listed({ expiresInSeconds: -60 }), expired, invalid],
+    [
+      'auth.roleClaim',
+      listed({ claims: { nonce: 'n', amr: 'otp', 'cognito:groups': null, roles: 'Viewer' } }),
+      '200',
+      '403 AUTHZ.role.denied',
+    ],
+    [
+      'auth.scopes and auth.scopeClaim',
+      async ({ place }) => {
+        const as = { scope: 'other', claims: { nonce: 'n', scope: 'orders:write' } }
+        const answer = await place({}, { as })
+        return [outcome(answer), /scope="[^"]*"/.exec(answer.headers['WWW-Authenticate'] ?? '')?.[0]]
+      },
+      ['201', undefined],
+      ['403 AUTHZ.scope.token', 'scope="orders:write"'],
+    ],
+    ['auth.nonce', listed({ claims: { amr: ['otp'] } }), '200', invalid],
+    [
+      'auth.mfa',
+      async ({ orders }) => {
+        const answer = await orders('', { as: { claims: { nonce: 'n', amr: ['pwd'] } } })
+        const hint = answer.headers['WWW-Authenticate'] ?? ''
+        return [outcome(answer), hint.includes('insufficient_user_authentication')]
+      },
+      ['200', false],
+      ['403 POLICY.mfa.required', true],
+    ],
+    [
+      'auth.crossTenantStatus and auth.adminTenantParameter',
+      async ({ place, orders }, service) => {
+        const parameter = service.settings['auth.adminTenantParameter']
+        const { id } = (await place()).json
+        return outcomes(
+          () => orders(`?${parameter}=rival`, { role: 'Editor' }),
+          () => orders('?tenant=rival', { role: 'Admin' }),
+          () => tenantOf(service).call('GET', `/v1/orders/${id}`),
+        )
+      },
+      ['404 AUTHZ.scope.tenant', '200', '404 NOT_FOUND.order'],
+      ['403 AUTHZ.scope.tenant', '400 VALIDATION.filter.unknown_key', '403 AUTHZ.scope.tenant'],
+    ],
+    [
+      'auth.serviceRole',
+      async ({ place }) => outcome(await place({}, { role: 'Service' })),
+      '201',
+      '403 AUTHZ.role.denied',
+    ],
+    [
+      'cors.allowedOrigins',
+      async (tenant) =>
+        (await health(tenant, { headers: { Origin: 'https://shop.example.com' } })).headers[
+          'Access-Control-Allow-Origin'
+        ],
+      undefined,
+      'https://shop.example.com',
+    ],
+  ])
 })
 
 describe('requests', () => {
-  test('idempotency.keyMaxLength', async () => {
-    const headers = { 'Idempotency-Key': 'k'.repeat(65) }
-    expect(outcome(await place(local, order, 'Editor', headers))).toBe('201')
-    expect(outcome(await place(other, order, 'Editor', headers))).toBe(
+  const accept = ({ call }: Tenant, options: Options) => call('POST', '/tests/accepted', options)
+  const withoutKey = { 'Idempotency-Key': undefined }
+  const hour = 3_600_000
+  expectChanges([
+    [
+      'idempotency.keyMaxLength',
+      async ({ place }) => outcome(await place({}, { headers: { 'Idempotency-Key': 'k'.repeat(65) } })),
+      '201',
       '400 VALIDATION.idempotency_key.length',
-    )
-  })
-  test('idempotency.lifetimeHours', async () => {
-    for (const [service, hours] of [
-      [local, 24],
-      [other, 72],
-    ] as const) {
-      const headers = { 'Idempotency-Key': `lifetime-${hours}` }
-      await place(service, order, 'Editor', headers)
-      const statuses: unknown[] = []
-      for (const minutes of [-1, 1]) {
-        const clock = { ...systemClock, now: () => Date.now() + hours * 3_600_000 + minutes * 60_000 }
-        const later = await startService({ settings: service.settings, tableName: service.tableName, clock })
-        const as = service === local ? { role: 'Editor' } : who('Editor')
-        const call = {
-          method: 'POST',
-          path: '/v1/orders',
-          as,
-          headers: { ...nonce, ...headers },
-          body: order,
+    ],
+    [
+      'idempotency.lifetimeHours',
+      async ({ tenant, place }, service) => {
+        const statuses: unknown[] = []
+        for (const hours of [23.9, 24.1, 71.9, 72.1]) {
+          const headers = { 'Idempotency-Key': `after-${hours}` }
+          await place({}, { headers })
+          const later = tenantOf(await at(service, () => Date.now() + hours * hour), tenant)
+          statuses.push((await later.place({}, { headers })).headers['Idempotency-Status'])
         }
-        statuses.push((await later.call(call)).headers['Idempotency-Status'])
-      }
-      expect(statuses).toEqual(['replayed', 'stored'])
-    }
-  })
-  test('idempotency.requiredOn and idempotency.missingKey', async () => {
-    const call = (service: Service) =>
-      service.call({
-        method: 'POST',
-        path: '/tests/accepted',
-        as: service === local ? {} : who('Editor'),
-        headers: nonce,
-        body: { a: 1, b: 2 },
-      })
-    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
+        return statuses
+      },
+      ['replayed', 'stored', 'stored', 'stored'],
+      ['replayed', 'replayed', 'replayed', 'stored'],
+    ],
+    [
+      'idempotency.requiredOn and idempotency.missingKey',
+      async (tenant) => outcome(await accept(tenant, { body: { a: 1, b: 2 }, headers: withoutKey })),
       '201',
       '400 VALIDATION.header.invalid',
-    ])
-  })
-  test('errors.multiField', async () => {
-    const call = (service: Service) =>
-      service.call({
-        method: 'POST',
-        path: '/tests/accepted',
-        as: service === local ? {} : who('Editor'),
-        headers: { ...nonce, 'Idempotency-Key': 'k' },
-        body: {},
-      })
-    expect(Object.keys((await call(local)).json.error.details)).toEqual(['fields'])
-    expect(
-      (await call(other)).json.error.details.errors.map(({ field }: { field: string }) => field),
-    ).toEqual(['a', 'b'])
-  })
-  test('requests.correlationId', async () => {
-    const ids = ['checkout:42', 'x'.repeat(41), 'x'.repeat(40)]
-    const keeps = async (service: Service) => {
-      const calls = ids.map((id) => service.call({ path: '/health', headers: { 'X-Correlation-Id': id } }))
-      const answers = await Promise.all(calls)
-      return answers.map(({ headers }, index) => headers['X-Correlation-Id'] === ids[index])
-    }
-    expect([await keeps(local), await keeps(other)]).toEqual([
+    ],
+    [
+      'errors.multiField',
+      async (tenant) => {
+        const { details } = (await accept(tenant, { body: {} })).json.error
+        return [Object.keys(details), details.errors?.map(({ field }: { field: string }) => field)]
+      },
+      [['fields'], undefined],
+      [
+        ['fields', 'errors'],
+        ['a', 'b'],
+      ],
+    ],
+    [
+      'requests.correlationId',
+      async (tenant) => {
+        const kept: boolean[] = []
+        for (const id of ['checkout:42', 'x'.repeat(41), 'x'.repeat(40)]) {
+          const { headers } = await health(tenant, { headers: { 'X-Correlation-Id': id } })
+          kept.push(headers['X-Correlation-Id'] === id)
+        }
+        return kept
+      },
       [true, true, true],
       [false, false, true],
-    ])
-  })
-  test('requests.baggageMaxBytes', async () => {
-    const headers = { baggage: `first=1,second=${'x'.repeat(20)}` }
-    const passedOn = async (service: Service) =>
-      (await service.call({ path: '/health', headers })).headers.baggage
-    expect([await passedOn(local), await passedOn(other)]).toEqual([headers.baggage, 'first=1'])
-  })
-  test('requests.tenantName', async () => {
-    const statuses = async (service: Service) => {
-      const names = ['acme.example_1', 'x'.repeat(17), 'x'.repeat(16)]
-      const answers = await Promise.all(names.map((tenant) => list(service, '', 'Viewer', tenant)))
-      return answers.map(({ status }) => status)
-    }
-    expect([await statuses(local), await statuses(other)]).toEqual([
-      [200, 200, 200],
-      [401, 401, 200],
-    ])
-  })
-  test('requests.timeoutHeader', async () => {
-    const answer = async (service: Service, headers: Record<string, string>, step: number) => {
-      let now = Date.now()
-      // Each read of the clock advances it like a slow step of the request.
-      const clock = { ...systemClock, now: () => (now += step) }
-      const slow = await startService({ settings: service.settings, tableName: service.tableName, clock })
-      const as = service === local ? { role: 'Viewer' } : who('Viewer')
-      // A list reads the clock once for each shard.
-      const path = `/v1/orders/${idAt(now)}`
-      return outcome(await slow.call({ path, as, headers: { ...nonce, ...headers } }))
-    }
-    const one = { 'X-Request-Timeout': '1' }
-    expect([await answer(local, one, 1200), await answer(other, one, 50)]).toEqual([
-      '504 DEPENDENCY.timeout',
-      '404 NOT_FOUND.order',
-    ])
-    // Without the header the maximum budget applies: ten seconds in one deployment, twenty-five in the other.
-    expect([await answer(local, {}, 1750), await answer(other, {}, 1750)]).toEqual([
-      '504 DEPENDENCY.timeout',
-      '404 NOT_FOUND.order',
-    ])
-  })
-  test('limits.defaultBodyKilobytes and limits.tooLarge', async () => {
-    const call = (service: Service) => service.call({ path: '/health', body: 'x'.repeat(9000) })
-    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
+    ],
+    [
+      'requests.baggageMaxBytes',
+      async (tenant) =>
+        (await health(tenant, { headers: { baggage: `first=1,second=${'x'.repeat(20)}` } })).headers.baggage,
+      `first=1,second=${'x'.repeat(20)}`,
+      'first=1',
+    ],
+    [
+      'requests.tenantName',
+      (_, service) =>
+        each(['acme.example_1', 'x'.repeat(17), 'x'.repeat(16)], (name) => tenantOf(service, name).orders()),
+      ['200', '200', '200'],
+      ['401 AUTH.invalid_credentials', '401 AUTH.invalid_credentials', '200'],
+    ],
+    [
+      'requests.timeoutHeader',
+      async ({ tenant }, service) => {
+        // Each read of the clock advances it like a slow step of the request. A list reads it once for each shard.
+        const read =
+          (step: number, headers = {}) =>
+          async () => {
+            let now = Date.now()
+            const slow = tenantOf(await at(service, () => (now += step)), tenant)
+            return slow.call('GET', `/v1/orders/${idAt(now)}`, { headers })
+          }
+        const one = { 'X-Request-Timeout': '1' }
+        // Without the header the maximum budget applies: 10 s in one deployment, 25 s in the other.
+        return outcomes(read(1200, one), read(50, one), read(1750))
+      },
+      ['504 DEPENDENCY.timeout', '404 NOT_FOUND.order', '504 DEPENDENCY.timeout'],
+      ['504 DEPENDENCY.timeout', '404 NOT_FOUND.order', '404 NOT_FOUND.order'],
+    ],
+    [
+      'limits.defaultBodyKilobytes and limits.tooLarge',
+      async (tenant) => outcome(await health(tenant, { body: 'x'.repeat(9000) })),
       '200',
       '413 VALIDATION.body.invalid',
-    ])
-  })
-  test('errors.unsupportedMedia', async () => {
-    const headers = { 'Content-Type': 'text/plain' }
-    expect([
-      outcome(await place(local, order, 'Editor', headers)),
-      outcome(await place(other, order, 'Editor', headers)),
-    ]).toEqual(['415 VALIDATION.content_type.unsupported', '400 VALIDATION.content_type.unsupported'])
-  })
-  test('errors.notAcceptable', async () => {
-    const call = (service: Service) => place(service, order, 'Editor', { Accept: 'text/html' })
-    expect([outcome(await call(local)), outcome(await call(other))]).toEqual([
+    ],
+    [
+      'errors.unsupportedMedia',
+      async ({ place }) => outcome(await place({}, { headers: { 'Content-Type': 'text/plain' } })),
+      '415 VALIDATION.content_type.unsupported',
+      '400 VALIDATION.content_type.unsupported',
+    ],
+    [
+      'errors.notAcceptable',
+      async ({ place }) => outcome(await place({}, { headers: { Accept: 'text/html' } })),
       '406 VALIDATION.accept.unsupported',
       '400 VALIDATION.accept.unsupported',
-    ])
-  })
-  test('health.body and health.mediaType', async () => {
-    const { json, headers } = await other.call({ path: '/health' })
-    expect([json, headers['Content-Type']]).toEqual([{ ok: true }, 'application/json'])
-  })
+    ],
+    [
+      'health.body and health.mediaType',
+      async (tenant) => {
+        const { json, headers } = await health(tenant)
+        return [json, headers['Content-Type']]
+      },
+      [{ status: 'pass' }, 'application/health+json'],
+      [{ ok: true }, 'application/json'],
+    ],
+  ])
 })

@@ -21,17 +21,8 @@ function textOf(...places: string[]): string {
 
 const code = textOf('shared', 'functions', 'lib', 'bin')
 const tests = textOf(
-  'test/settings/changes.test.ts',
-  'test/settings/code-changes.test.ts',
-  'test/settings/code-call-changes.test.ts',
-  'test/settings/money-changes.test.ts',
-  'test/settings/identity-changes.test.ts',
-  'test/settings/idempotency-changes.test.ts',
-  'test/settings/login-changes.test.ts',
-  'test/settings/import-changes.test.ts',
-  'test/settings/delivery-changes.test.ts',
-  'test/settings/versioning-changes.test.ts',
-  'test/settings/gateway-changes.test.ts',
+  'test/settings',
+  ':!test/settings/register.test.ts',
   'test/infrastructure',
   'test/faults',
 )

@@ -1,41 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { ConfigurationError, describeFault, fail } from '#shared/platform/base/failure.ts'
+import { describeFault, fail } from '#shared/platform/base/failure.ts'
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed, webhookSecret } from '#test/support/signed-events.ts'
 
-const encoded = Buffer.from('a key of 32 bytes that is long !').toString('base64')
-
 describe('the webhook secret', () => {
-  test.each([
-    ['with the prefix', `whsec_${encoded}`],
-    ['without the prefix', encoded],
-    ['without padding', encoded.replace('=', '')],
-    ['as letters and digits, like the stack generates it', 'a1B2'.repeat(10)],
-  ])('is accepted %s', (_, secret) => {
-    const [key] = webhookKeys(secret)
-    expect(key?.toString('base64').replaceAll('=', '')).toBe(secret.replace('whsec_', '').replaceAll('=', ''))
-  })
-
-  test('contains several keys during a rotation', () => {
-    expect(webhookKeys(`whsec_${encoded} ${webhookSecret}`)).toHaveLength(2)
-  })
-
-  test.each([
-    ['with punctuation', `whsec_${encoded.slice(0, -4)}!x#y`],
-    ['in base64url', 'whsec_-_-_'],
-    ['with a missing character', 'whsec_abcde'],
-    ['with unused bits', 'whsec_QUJDRX=='],
-    ['with padding in the middle', 'whsec_QQ==QUJD'],
-    ['without a key', 'whsec_'],
-    ['if it is empty', ' '],
-    ['with a malformed second key', `${webhookSecret} whsec_***`],
-  ])('is rejected %s', (_, secret) => {
-    expect(() => webhookKeys(secret)).toThrow(ConfigurationError)
-  })
-
   test('is named in the log if it is malformed, without its value', () => {
     let fault: unknown
     try {
