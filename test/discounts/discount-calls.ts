@@ -43,7 +43,8 @@ export function discountCalls(service: Service): DiscountCalls {
     lastAt = Math.max(service.runtime.clock.now(), lastAt + 1)
     const event = eventOf(type, data, { occurred_at: timestamp(lastAt), ...more })
     const body = JSON.stringify(event)
-    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+    const headers = signed(body, { at: new Date(service.runtime.clock.now()) })
+    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
     await handleEvent(event.event_id, { ...service.runtime, table })
   }
   return {

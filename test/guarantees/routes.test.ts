@@ -358,6 +358,7 @@ describe.each(
     const first = await service.call(call)
     const again = await service.call(call)
     expect([again.status, again.body]).toEqual([first.status, first.body])
+    for (const name of ['ETag', 'Location']) expect(again.headers[name]).toBe(first.headers[name])
     expect([first, again].map(({ headers }) => headers['Idempotency-Status'])).toEqual(['stored', 'replayed'])
   })
 

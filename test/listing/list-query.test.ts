@@ -90,6 +90,15 @@ describe('a parameter', () => {
     },
   )
 
+  test('that is unknown is quoted by its first 64 code points', () => {
+    const name = `a${'😀'.repeat(100)}`
+    expect(rejection({ [name]: '1' })).toMatchObject([
+      'VALIDATION.filter.unknown_key',
+      `a${'😀'.repeat(63)}`,
+      {},
+    ])
+  })
+
   test('is named like the filter that it asks for', () => {
     expect(parameterOf({ field: 'type', operator: 'eq', values: [] })).toBe('type')
     expect(parameterOf({ field: 'uses', operator: 'gte', values: [] })).toBe('uses.gte')
@@ -378,6 +387,7 @@ describe('deleted items', () => {
     [{ deleted: 'true' }, 'deleted'],
     [{ state: 'soft_deleted' }, 'state'],
     [{ 'state.in': 'active,soft_deleted' }, 'state.in'],
+    [{ include_deleted: 'false', deleted: 'true' }, 'deleted'],
   ])('with %j need a role', (query, field) => {
     const how = { mayAskForDeleted: false }
     expect(rejection(query, how)).toMatchObject(['AUTHZ.filter.denied', field, { reason: 'role' }])

@@ -1,6 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -57,23 +56,6 @@ describe('a refund', () => {
     expect([status, headers.Location]).toEqual([201, `/v1/refunds/${id}`])
   })
 
-  test('has the same Location in a replay', async () => {
-    const first = await refund('again', 'ch_again', 'again')
-    const replay = await refund('again', 'ch_again', 'again')
-    expect(replay.headers['Idempotency-Status']).toBe('replayed')
-    expect(replay.headers.Location).toBe(first.headers.Location)
-  })
-
-  test('is not sent again while its entity tag is current', async () => {
-    const { headers } = await refund('tagged', 'ch_tagged')
-    const path = String(headers.Location)
-    const as = { tenant: 'tagged', role: 'Viewer' }
-    const { ETag: tag = '' } = (await read(path, as)).headers
-    expect(tag).toMatch(/^"/)
-    const unchanged = await read(path, as, { 'If-None-Match': tag })
-    expect([unchanged.status, unchanged.body, unchanged.headers.ETag]).toEqual([304, undefined, tag])
-  })
-
   test('has another entity tag once its status has changed', async () => {
     const { json, headers } = await refund('polled', 'ch_pending_polled')
     const path = String(headers.Location)
@@ -84,44 +66,4 @@ describe('a refund', () => {
     const settled = await read(path, as, { 'If-None-Match': pending.headers.ETag ?? '' })
     expect([settled.status, settled.json]).toEqual([200, { ...json, status: 'succeeded' }])
   })
-
-  test('of another tenant is as absent as one that does not exist, and both are audited', async () => {
-    const { json } = await refund('owner', 'ch_foreign')
-    const as = { tenant: 'stranger', role: 'Editor', sub: 'snoop' }
-    const headers = { 'X-Correlation-Id': 'same' }
-    const absentId = json.id.replace(/.{4}$/, json.id.endsWith('0000') ? '1111' : '0000')
-    const foreign = await read(`/v1/refunds/${json.id}`, as, headers)
-    const absent = await read(`/v1/refunds/${absentId}`, as, headers)
-    expect(foreign).toEqual(absent)
-    expect(outcome(foreign)).toBe('404 NOT_FOUND.refund')
-    const audit = await service.items('stranger', 'audit')
-    expect(audit.map(({ action, reason, result, target }) => [action, reason, result, target])).toEqual([
-      ['refunds.read', 'AUTHZ.scope.tenant', 'deny', 'refund'],
-      ['refunds.read', 'NOT_FOUND.refund', 'deny', 'refund'],
-    ])
-    expect(JSON.stringify(audit)).not.toContain(json.id)
-    expect(JSON.stringify(audit)).not.toContain('owner')
-  })
-
-  test('of another tenant is forbidden where the deployment says so', async () => {
-    const { headers } = await refund('guarded', 'ch_guarded')
-    const open = { ...settings, 'auth.crossTenantStatus': 403 as const }
-    const strict = await startService({ settings: open, tableName: service.tableName })
-    const foreign = await read(String(headers.Location), { tenant: 'intruder', role: 'Editor' }, {}, strict)
-    expect(outcome(foreign)).toBe('403 AUTHZ.scope.tenant')
-  })
-
-  test.each(['', '?tenant=far'])('of any tenant is returned to an Admin (query %j)', async (query) => {
-    const { json, headers } = await refund('far', 'ch_far')
-    const found = await read(`${headers.Location}${query}`, { tenant: 'head', role: 'Admin' })
-    expect([found.status, found.json]).toEqual([200, json])
-  })
-
-  test.each(['nonsense', '%2e%2e', '00000000-0000-4000-8000-000000000000', 'refund#acme'])(
-    'with an id that cannot exist (%s) is absent',
-    async (id) => {
-      const absent = await read(`/v1/refunds/${encodeURIComponent(id)}`, { role: 'Viewer' })
-      expect(outcome(absent)).toBe('404 NOT_FOUND.refund')
-    },
-  )
 })

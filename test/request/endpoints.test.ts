@@ -868,6 +868,7 @@ describe('a saga', () => {
   test('that can never succeed is stored as a fault', async () => {
     provider.conducts = ['break']
     expect(outcome(await pay())).toBe('500 INTERNAL.unexpected')
+    expect(service.lines).toMatchObject([{ failure: { cause: { message: 'a mistake in the code' } } }])
     expect((await pay()).headers['Idempotency-Status']).toBe('replayed')
   })
 

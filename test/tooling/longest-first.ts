@@ -25,8 +25,7 @@ export const longFiles = [
   'test/infrastructure/cfn-lint.campaign.test.ts',
   'test/infrastructure/app.campaign.test.ts',
   'test/faults/refund-faults.test.ts',
-  'test/faults/import-faults.test.ts',
-  'test/faults/code-faults.test.ts',
+  'test/faults/operations.test.ts',
   'test/aws/s3-files.test.ts',
 ].map((file) => join(root, file))
 
