@@ -20,8 +20,8 @@ export interface Subscription {
   description: string
   /**
    * The trigger: table changes with events or tasks, a task queue, the clock, or the user pool before it issues
-   * tokens. A schedule sends a message to a daily queue, and the function sends further ones. The probe runs each minute
-   * as well, but only on AWS and even during a freeze.
+   * tokens, or a command of an operator. A schedule sends a message to a daily queue, and the function sends further
+   * ones. The probe runs each minute as well, but only on AWS and even during a freeze.
    */
   source:
     | { stream: 'outbox' | 'tasks' }
@@ -29,6 +29,7 @@ export interface Subscription {
     | 'every.minute'
     | 'probe'
     | 'pool.token'
+    | 'operators'
   uses: readonly (Use | ConsumerUse)[]
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
@@ -148,6 +149,14 @@ export const subscriptions: readonly Subscription[] = [
     source: 'probe',
     uses: ['secret.probe', 'address.call'],
     impact: 'A loss of all requests is not noticed.',
+  },
+  {
+    name: 'subscribers.prepare',
+    folder: 'subscribers/prepare-subscriber',
+    description: 'Check the addresses of subscribers and seal their secrets',
+    source: 'operators',
+    uses: ['secret.read'],
+    impact: 'Operators cannot register subscribers or rotate their secrets.',
   },
 ]
 

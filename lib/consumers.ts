@@ -7,7 +7,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { startMessage } from '#shared/refunds/reconcile-daily.ts'
-import { deadLettersOutput, pascalCase, streamFunctionOutput } from './function-entries.ts'
+import { deadLettersOutput, functionOutput, pascalCase } from './function-entries.ts'
 import { grant, grantStream } from './grants.ts'
 import { grantKey } from './key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
@@ -57,6 +57,13 @@ export function consumers(
       resources.users.pool.addTrigger(operation, invoked, LambdaVersion.V2_0)
       return { name, handler }
     }
+    if (source === 'operators') {
+      const { handler, invoked } = create(
+        'A command invokes it synchronously: its operator gets the failure.',
+      )
+      new CfnOutput(scope, functionOutput(name), { value: invoked.functionName })
+      return { name, handler }
+    }
     if ('queue' in source) {
       const { handler, invoked } = create('Its source is a queue with a dead-letter queue.')
       const queue = resources.queues[source.queue]
@@ -74,7 +81,7 @@ export function consumers(
     const deadLetters = deadLetterQueue(scope, `${pascalCase(name)}DeadLetters`, resources.key)
     feedFromStream({ handler, invoked }, deployment, { stream: source.stream, deadLetters })
     new CfnOutput(scope, deadLettersOutput(name), { value: deadLetters.queueUrl })
-    new CfnOutput(scope, streamFunctionOutput(name), { value: invoked.functionName })
+    new CfnOutput(scope, functionOutput(name), { value: invoked.functionName })
     return { name, handler, deadLetters }
   })
 }

@@ -61,7 +61,7 @@ export function deadLettersOutput(name: string): string {
   return `${pascalCase(name)}DeadLettersUrl`
 }
 
-/** Returns the stack output that holds the name of a function fed by the stream. */
-export function streamFunctionOutput(name: string): string {
+/** Returns the stack output that holds the name of a function that commands invoke. */
+export function functionOutput(name: string): string {
   return `${pascalCase(name)}FunctionName`
 }

@@ -1,11 +1,13 @@
 import { styleText } from 'node:util'
 import { Command, CommanderError, type CommandUnknownOpts, Help } from '@commander-js/extra-typings'
 import { version } from '../describe/version.ts'
+import { defineDeliveryCommands } from './delivery-commands.ts'
 import { defineDeploymentCommands } from './deployment-commands.ts'
 import { defineHoldCommands } from './hold-commands.ts'
 import { definer, UsageError } from './options.ts'
 import { defineRefundCommands } from './refund-commands.ts'
 import { defineServiceCommands } from './service-commands.ts'
+import { defineSubscriberCommands } from './subscriber-commands.ts'
 import { defineTenantCommands } from './tenant-commands.ts'
 
 const description =
@@ -41,6 +43,8 @@ export function createProgram(): Command {
   defineTenantCommands(define)
   defineHoldCommands(define)
   defineRefundCommands(define)
+  defineSubscriberCommands(define)
+  defineDeliveryCommands(define)
   program.commandsGroup('Operate a deployment:')
   defineDeploymentCommands(define)
   return program

@@ -1,5 +1,7 @@
 /** The record of an operator's action in the audit of a tenant. */
 const audited = ['sts:GetCallerIdentity', 'dynamodb:PutItem']
+/** A change of an item that was read, with its audit record. */
+const changing = ['dynamodb:GetItem', 'dynamodb:UpdateItem', ...audited]
 const purging = [
   'dynamodb:ConditionCheckItem',
   'dynamodb:DeleteItem',
@@ -76,6 +78,15 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'tenants block': ['dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'tenants unblock': ['dynamodb:GetItem', ...audited],
   'tenants blocked': ['dynamodb:GetItem'],
+  'subscribers create': ['dynamodb:Query', 'lambda:InvokeFunction', ...audited],
+  'subscribers list': ['dynamodb:Query'],
+  'subscribers update': ['lambda:InvokeFunction', ...changing],
+  'subscribers pause': changing,
+  'subscribers resume': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem', 'dynamodb:Query', ...changing],
+  'subscribers rotate-secret': ['lambda:InvokeFunction', ...changing],
+  'subscribers delete': ['dynamodb:DeleteItem', 'dynamodb:GetItem', ...audited],
+  'subscribers re-encrypt': ['dynamodb:Query', 'lambda:InvokeFunction', ...changing],
+  'deliveries list': ['dynamodb:Query'],
   'refunds list': ['dynamodb:Query'],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
   verify: ['secretsmanager:GetSecretValue', ...purging],

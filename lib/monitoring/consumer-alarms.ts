@@ -17,6 +17,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
     const act = 'If it began with a deployment, deploy the commit before it with -c rollout=bypass.'
     return [failing(subscription, act)]
   }
+  if (source === 'operators') return [failing(subscription, 'Run the command again.')]
   if (source === 'every.minute') return alarmsOfMinute(subscription)
   if (source === 'probe') return alarmsOfProbe(subscription)
   if ('queue' in source) return alarmsOfQueue(subscription, source)

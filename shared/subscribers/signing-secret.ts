@@ -2,20 +2,10 @@ import { seal, unseal } from '../platform/base/secrets.ts'
 import { signatureOf, webhookKeys } from '../platform/identity/signature.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-
-/** A secret that signs the events of a subscriber, as it is stored. */
-export interface SealedSecret {
-  /** The version of the deployment's secret whose key encrypts it, a dot, and the ciphertext. */
-  sealed: string
-  /** The end of its use after a rotation. The newest secret has none. */
-  valid_until?: string
-}
+import { type Subscriber, validSecrets } from './subscriber.ts'
 
 /** The part of a subscriber that its secrets depend on. A sealed secret opens for its own subscriber only. */
-interface Owner {
-  id: string
-  tenant_id: string
-}
+export type SecretOwner = Pick<Subscriber, 'id' | 'tenant_id'>
 
 /** The purpose of the key that seals secrets. */
 const purpose = 'subscriber secrets v1'
@@ -28,10 +18,13 @@ export function newSecret(randomBytes: (length: number) => Uint8Array): string {
   return `whsec_${Buffer.from(randomBytes(secretBytes)).toString('base64')}`
 }
 
-/** Encrypts a secret with the key of the current version of the deployment's secret. */
+/**
+ * Encrypts a secret with the key of the current version of the deployment's secret.
+ * @returns the name of that version, a dot and the ciphertext
+ */
 export async function sealSecret(
   secret: string,
-  owner: Owner,
+  owner: SecretOwner,
   { versionedKey, clock }: Pick<WorkContext, 'versionedKey' | 'clock'>,
 ): Promise<string> {
   const { key, version } = await versionedKey(purpose)
@@ -44,7 +37,7 @@ export async function sealSecret(
  */
 export async function openSecret(
   sealed: string,
-  owner: Owner,
+  owner: SecretOwner,
   { versionedKey }: Pick<WorkContext, 'versionedKey'>,
 ): Promise<string> {
   const end = sealed.lastIndexOf('.')
@@ -52,18 +45,24 @@ export async function openSecret(
   return unseal(key, sealed.slice(end + 1), placeOf(owner))
 }
 
-/** Returns the secrets that sign the events of a subscriber now, newest first: several while a rotation overlaps. */
-export async function openSecrets(
-  subscriber: Owner & { secrets: readonly SealedSecret[] },
-  context: Pick<WorkContext, 'versionedKey' | 'now'>,
-): Promise<string[]> {
-  const valid = validSecrets(subscriber.secrets, context.now())
-  return Promise.all(valid.map(({ sealed }) => openSecret(sealed, subscriber, context)))
+/** Returns a sealed secret as the current version of the deployment's secret seals it: unchanged if it did already. */
+export async function resealSecret(
+  sealed: string,
+  owner: SecretOwner,
+  context: Pick<WorkContext, 'versionedKey' | 'clock'>,
+): Promise<string> {
+  const { version } = await context.versionedKey(purpose)
+  if (sealed.startsWith(`${version}.`)) return sealed
+  return sealSecret(await openSecret(sealed, owner, context), owner, context)
 }
 
-/** Returns the secrets whose use has not ended. @param now milliseconds since 1970 */
-export function validSecrets(secrets: readonly SealedSecret[], now: number): SealedSecret[] {
-  return secrets.filter(({ valid_until }) => valid_until === undefined || now < Date.parse(valid_until))
+/** Returns the secrets that sign the events of a subscriber now, newest first: several while a rotation overlaps. */
+export async function openSecrets(
+  subscriber: SecretOwner & Pick<Subscriber, 'secrets'>,
+  context: Pick<WorkContext, 'versionedKey' | 'now'>,
+): Promise<string[]> {
+  const valid = validSecrets(subscriber, context.now())
+  return Promise.all(valid.map(({ sealed }) => openSecret(sealed, subscriber, context)))
 }
 
 /**
@@ -87,6 +86,6 @@ export function signingHeaders(
   }
 }
 
-function placeOf({ tenant_id, id }: Owner): string {
+function placeOf({ tenant_id, id }: SecretOwner): string {
   return `${tenant_id}/${id}`
 }

@@ -45,7 +45,10 @@ const maxPatterns = 100
 const EventPattern = v.pipe(
   v.string(),
   v.maxLength(64),
-  v.regex(/^(\*|[a-z][a-z0-9_]*(\.[a-z0-9_]+)*(\.\*)?)$/, 'an event type, a prefix such as refund.*, or *'),
+  v.regex(
+    /^(\*|[a-z][a-z0-9_]*(\.[a-z0-9_]+)*(\.\*)?)$/,
+    'it takes event types, prefixes such as refund.*, or *',
+  ),
 )
 
 /** The input of a registration. */
@@ -54,7 +57,7 @@ export const SubscriberInput = perSettings((settings) =>
     url: v.pipe(
       v.string(),
       v.maxLength(maxUrlLength),
-      v.check((url) => isSubscriberUrl(url, settings), 'a public https URL without credentials'),
+      v.check((url) => isSubscriberUrl(url, settings), 'it takes a public https URL without credentials'),
     ),
     events: v.pipe(v.array(EventPattern), v.minLength(1), v.maxLength(maxPatterns)),
   }),
@@ -95,7 +98,10 @@ export async function subscribersOf(table: Table, tenant: string): Promise<Subsc
 }
 
 /** Returns whether a tenant with these subscribers may have another one. */
-export function mayAdd(existing: readonly Subscriber[], settings: Settings): boolean {
+export function mayAdd(
+  existing: readonly Subscriber[],
+  settings: Pick<Settings, 'subscribers.maxPerTenant'>,
+): boolean {
   return existing.length < settings['subscribers.maxPerTenant']
 }
 
@@ -181,7 +187,7 @@ export function changeSubscriber(
 export function rotateSecret(
   subscriber: Subscriber,
   sealed: string,
-  { now, settings }: { now: number; settings: Settings },
+  { now, settings }: { now: number; settings: Pick<Settings, 'subscribers.secretOverlapSeconds'> },
 ): Write {
   const until = now + settings['subscribers.secretOverlapSeconds'] * 1000
   const earlier = validSecrets(subscriber, now).map((one) => ({

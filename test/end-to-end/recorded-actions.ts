@@ -13,6 +13,10 @@ const notPlayed: Record<string, string[]> = {
   freeze: ['cloudwatch:GetMetricStatistics', 'lambda:UpdateAlias'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
+  // A version of the deployment's secret that is not the current one.
+  'subscribers re-encrypt': ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+  // Held deliveries.
+  'subscribers resume': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
   // A profile that names an account or a restored table.
   preflight: ['dynamodb:DescribeTable', 'sts:GetCallerIdentity'],
 }

@@ -23,6 +23,7 @@ import { referencePage } from './reference-page.ts'
 import { routingOverHttp } from './routing-over-http.ts'
 import { schemathesis } from './schemathesis.ts'
 import { nothingLeaked } from './secrecy.ts'
+import { subscribersOverHttp } from './subscribers-over-http.ts'
 
 /** Commands that no test of the deployed stack runs: others run their code with recorded answers. */
 const runElsewhere = [
@@ -94,6 +95,7 @@ describe('logins over HTTP on the deployed stack', () => loginOverHttp(() => ser
 describe('the local AWS below the deployed stack', () => localAwsOverHttp(() => service))
 
 describe('commands of operators on the deployed stack', () => operatorsOverHttp(() => service))
+describe('subscribers on the deployed stack', () => subscribersOverHttp(() => service))
 
 describe('permissions of the commands above', () => {
   recordedActions(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { functionEntries, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
+import { functionEntries, functionOutput, pascalCase } from '#lib/function-entries.ts'
 import { releaseOf } from '#lib/release.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -86,7 +86,7 @@ describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }
 
   test('redrive invokes aliases', () => {
     for (const name of ['events.relay', 'tasks.enqueue'])
-      expect(aliasesIn(template.Outputs?.[streamFunctionOutput(name)])).toEqual([aliasId(name)])
+      expect(aliasesIn(template.Outputs?.[functionOutput(name)])).toEqual([aliasId(name)])
   })
 
   test('no function can be invoked but through its alias', () => {

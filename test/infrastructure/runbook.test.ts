@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { filledByOutputs, runbook, runbookOf } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { deadLettersOutput, pascalCase, streamFunctionOutput } from '#lib/function-entries.ts'
+import { deadLettersOutput, functionOutput, pascalCase } from '#lib/function-entries.ts'
 import type { AlarmDefinition } from '#lib/monitoring/alarm-definition.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { busiestQueries } from '#lib/monitoring/busiest.ts'
@@ -134,7 +134,7 @@ describe('the runbook', () => {
       const section = sections.get(`ticket-${pascalCase(name)}DeadLettersPresent`) ?? ''
       expect(section).toContain(`npx commerce dead-letters redrive ${name} --stack STACK`)
       const { Outputs: outputs = {} } = template
-      expect(JSON.stringify(outputs[streamFunctionOutput(name)])).toContain(`${pascalCase(name)}Live`)
+      expect(JSON.stringify(outputs[functionOutput(name)])).toContain(`${pascalCase(name)}Live`)
       expect(outputs[deadLettersOutput(name)]?.Value.Ref).toMatch(
         new RegExp(`^${pascalCase(name)}DeadLetters`),
       )

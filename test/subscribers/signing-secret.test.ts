@@ -112,7 +112,7 @@ describe('the secrets of a subscriber', () => {
     const [newest, old] = await Promise.all([sealSecret(secret, owner, work), sealSecret('old', owner, work)])
     return {
       ...owner,
-      secrets: [{ sealed: newest }, { sealed: old, valid_until: '2026-03-01T12:00:00.000Z' }],
+      secrets: [{ sealed: newest }, { sealed: old, valid_until: at }],
     }
   }
 

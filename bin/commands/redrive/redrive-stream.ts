@@ -1,9 +1,9 @@
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import type { DynamoDBRecord } from 'aws-lambda'
 import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { type DeadLetter, type DeadLetters, unique } from '../dead-letters.ts'
 import type { DeployedStack } from '../deployment.ts'
+import { invokeFunction } from '../invoke-function.ts'
 import type { Window } from '../replay.ts'
 import { itemsWithEvents, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
@@ -214,15 +214,11 @@ export function eventText(records: readonly DynamoDBRecord[]): string {
   )
 }
 
-/** Invokes a function on AWS as the stream would, with its own permissions and in the current version. */
-export function invoking(FunctionName: string, access: DeployedStack['access']): Redrive['handle'] {
-  const lambda = new LambdaClient(access)
+/** Invokes a function on AWS as the stream would. */
+export function invoking(functionName: string, access: DeployedStack['access']): Redrive['handle'] {
   return async (records) => {
-    const { FunctionError, Payload } = await lambda.send(
-      new InvokeCommand({ FunctionName, Payload: new TextEncoder().encode(eventText(records)) }),
-    )
-    if (FunctionError !== undefined) throw new Error(`${FunctionName} failed: see its log`)
-    const { batchItemFailures } = JSON.parse(new TextDecoder().decode(Payload))
-    if (batchItemFailures.length > 0) throw new Error(`${FunctionName} could not handle all: see its log`)
+    const result = await invokeFunction(functionName, eventText(records), access)
+    const { batchItemFailures } = result as { batchItemFailures: unknown[] }
+    if (batchItemFailures.length > 0) throw new Error(`${functionName} could not handle all: see its log`)
   }
 }

@@ -1,6 +1,6 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { deadLettersOutput, queueOutput, streamFunctionOutput } from '#lib/function-entries.ts'
+import { deadLettersOutput, functionOutput, queueOutput } from '#lib/function-entries.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { UsageError } from '../../cli/options.ts'
 import type { Report } from '../../cli/output.ts'
@@ -85,7 +85,7 @@ async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Repo
 
 /** Returns the dependencies of a redrive of a deployed function. */
 function redriveOf(stack: DeployedStack, name: string, report: Report): Redrive {
-  const invoke = invoking(outputOf(stack, streamFunctionOutput(name)), stack.access)
+  const invoke = invoking(outputOf(stack, functionOutput(name)), stack.access)
   let handled = 0
   return {
     letters: deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access),
