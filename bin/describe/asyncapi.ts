@@ -26,8 +26,18 @@ const servers = {
   eventBridge: {
     host: 'events.{region}.amazonaws.com',
     protocol: 'eventbridge',
-    description: 'Amazon EventBridge. Subscribers add a rule to the bus of the stack.',
+    description: 'Amazon EventBridge. Consumers in the AWS account add a rule to the bus of the stack.',
     variables: { region: { description: 'The region of the stack.', examples: ['eu-west-1'] } },
+  },
+  subscriber: {
+    host: '{host}',
+    pathname: '/{path}',
+    protocol: 'https',
+    description: 'The endpoint of a subscriber. An operator registers it (npx commerce subscribers create).',
+    variables: {
+      host: { description: 'The host of the address.', examples: ['shop.example.com'] },
+      path: { description: 'The path of the address.', examples: ['hooks'] },
+    },
   },
   api: {
     host: '{host}',
@@ -44,29 +54,41 @@ const servers = {
 /** Returns the events of the service under this profile as AsyncAPI 3.1, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
   const schemas: Record<string, Json> = {}
-  const published = messages(events.published, 'published', (event) =>
-    withNamedSchemas(publishedPayload(event, settings), schemas),
-  )
-  const received = messages(events.received, 'received', (event) =>
-    withNamedSchemas(receivedPayload(event, settings), schemas),
-  )
+  const messagesOf = (
+    definitions: readonly EventDefinition[],
+    direction: Direction,
+    content: (event: EventDefinition, settings: Settings) => Json,
+  ) => messages(definitions, direction, (event) => withNamedSchemas(content(event, settings), schemas))
+  const published = messagesOf(events.published, 'published', publishedContent)
+  const delivered = messagesOf(events.published, 'delivered', deliveredContent)
+  const received = messagesOf(events.received, 'received', receivedContent)
   return {
     asyncapi: '3.1.0',
     info: {
       title: 'Commerce API events',
       version,
       description:
-        'The events that the service publishes on its EventBridge bus, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides whatever carries x-open-point.',
+        'The events that the service publishes on its EventBridge bus and delivers to subscribers, and those of other services that it handles. Delivery is at least once and in no guaranteed order: consumers handle each event_id once and compare occurred_at. The profile of a deployment decides whatever carries x-open-point.',
       ...ownership,
       tags: [{ name: 'events', description: 'Published and received events.' }],
     },
     defaultContentType: 'application/json',
     servers,
-    channels: channels(settings, published.references, received.references),
+    channels: channels(settings, {
+      published: published.references,
+      delivered: delivered.references,
+      received: received.references,
+    }),
     operations: {
       publish: {
         ...operation('send', 'bus', 'Publishes changes after they are committed.'),
         description: 'At least once, in no guaranteed order.',
+      },
+      deliver: {
+        ...operation('send', 'subscribers', 'Posts events to the endpoints of subscribers.'),
+        description:
+          'At least once, in no guaranteed order, with retries. A 2xx response in time ends the delivery, and 410 ends the subscription. An attempt has the same webhook id as the one before.',
+        security: [{ $ref: '#/components/securitySchemes/signature' }],
       },
       handle: {
         ...operation('receive', 'webhooks', 'Receives events of other services.'),
@@ -75,7 +97,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       },
     },
     components: {
-      messages: { ...published.components, ...received.components },
+      messages: { ...published.components, ...delivered.components, ...received.components },
       schemas,
       securitySchemes: {
         signature: { type: 'httpApiKey', in: 'header', name: settings['webhooks.scheme'].signatureHeader },
@@ -84,7 +106,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
   }
 }
 
-function channels(settings: Settings, published: Json, received: Json): Json {
+function channels(settings: Settings, { published, delivered, received }: Record<Direction, Json>): Json {
   return {
     bus: {
       servers: [{ $ref: '#/servers/eventBridge' }],
@@ -92,6 +114,13 @@ function channels(settings: Settings, published: Json, received: Json): Json {
       description:
         'An EventBridge bus of the stack (output EventBusName): source is commerce-api, detail-type the type, detail the payload. A change that is published in several versions is one event per version, each with its own id: select by detail.version.',
       messages: published,
+    },
+    subscribers: {
+      servers: [{ $ref: '#/servers/subscriber' }],
+      title: 'Delivered events',
+      description:
+        'Signed requests to the URL of each subscriber of the tenant that asked for the type. The guide Receive events has endpoints in several languages.',
+      messages: delivered,
     },
     webhooks: {
       servers: [{ $ref: '#/servers/api' }],
@@ -104,11 +133,13 @@ function channels(settings: Settings, published: Json, received: Json): Json {
   }
 }
 
+type Direction = 'published' | 'delivered' | 'received'
+
 /** Returns the components of messages, and references to them. `order.paid` in version 2 is `order.paid.v2`. */
 function messages(
   definitions: readonly EventDefinition[],
-  direction: 'published' | 'received',
-  payload: (event: EventDefinition) => Json,
+  direction: Direction,
+  content: (event: EventDefinition) => Json,
 ): { references: Json; components: Json } {
   const [references, components]: [Json, Json] = [{}, {}]
   for (const event of definitions) {
@@ -116,26 +147,55 @@ function messages(
     const [name, component] = [`${type}.v${version}`, `${direction}.${type}.v${version}`]
     references[name] = { $ref: `#/components/messages/${component}` }
     const title = `${type}, version ${version}`
-    components[component] = { name: type, title, summary, payload: payload(event) }
+    components[component] = { name: type, title, summary, ...content(event) }
   }
   return { references, components }
 }
 
-function publishedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
+function publishedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
   const title = nameOf(type, version)
   const named = v.pipe(data(settings), v.title(`${title}Data`))
   const { additionalProperties: _, ...schema } = jsonSchema(publishedEventSchema(type, version, named))
   const properties = schema.properties as Json
   // The type and the version stay constants: subscribers select events by them.
-  return { title, ...schema, properties: { ...properties, data: opened(properties.data as Json) } }
+  return {
+    payload: { title, ...schema, properties: { ...properties, data: opened(properties.data as Json) } },
+  }
 }
 
-function receivedPayload({ type, version, data }: EventDefinition, settings: Settings): Json {
+/** Subscribers get a published event without its trace. */
+function deliveredContent(event: EventDefinition, settings: Settings): Json {
+  const { title, properties, ...schema } = publishedContent(event, settings).payload as Json
+  const { traceparent: _t, tracestate: _s, baggage: _b, ...delivered } = properties as Json
+  const payload = { title: `Delivered${title}`, ...schema, properties: delivered }
+  return { headers: deliveredHeaders(settings), payload }
+}
+
+function deliveredHeaders(settings: Settings): Json {
+  const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
+  const described = {
+    [idHeader]: 'The event_id. It is the same in every attempt: handle it once.',
+    [timestampHeader]: 'The time of the attempt, in seconds since 1970.',
+    [signatureHeader]: `${prefix} and base64 of HMAC-${digest.toUpperCase()} over id.timestamp.body, with the raw body. While a secret is rotated, one for each secret, separated by spaces.`,
+  }
+  const properties = Object.entries(described).map(([name, description]) => [
+    name,
+    { type: 'string', description, 'x-open-point': 'webhooks.scheme' },
+  ])
+  return {
+    title: 'DeliveredHeaders',
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    required: Object.keys(described),
+  }
+}
+
+function receivedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
   const title = `Received${nameOf(type, version)}`
   const described = { title: `${title}Data`, ...jsonSchema(data(settings)) }
   const properties = { type: { const: type }, version: { const: version }, data: described }
   const required = version === impliedVersion ? {} : { required: ['version'] }
-  return { title, allOf: [jsonSchema(webhookEvent(settings)), { properties, ...required }] }
+  return { payload: { title, allOf: [jsonSchema(webhookEvent(settings)), { properties, ...required }] } }
 }
 
 /** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */

@@ -11,8 +11,11 @@ import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { eventDefinitions } from '#functions/events.ts'
 import { publishedEventSchema } from '#shared/platform/events/event-definition.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import { bodyOf } from '#shared/subscribers/delivery.ts'
+import { signingHeaders } from '#shared/subscribers/signing-secret.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { webhookSecret } from '#test/support/signed-events.ts'
 import { publishEverything, type SampleEvent, sampleEvents } from './published-events.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: documents have any shape
@@ -47,6 +50,7 @@ describe('asyncapi.json', () => {
     const published = eventDefinitions.map(({ type, version }) => `${type}.v${version}`)
     const received = receivedEvents.map(({ definition: { type, version } }) => `${type}.v${version}`)
     expect(Object.keys(kept.channels.bus.messages)).toEqual(published)
+    expect(Object.keys(kept.channels.subscribers.messages)).toEqual(published)
     expect(Object.keys(kept.channels.webhooks.messages)).toEqual(received)
     expect(new Set(published).size).toBe(published.length)
   })
@@ -133,6 +137,18 @@ describe('published events', () => {
     expect(valid({ ...event, added: 1, data: { ...event.data, added: 'later' } })).toBe(true)
   })
 
+  test.each(eventDefinitions)('of type $type reach subscribers as asyncapi.json says', (definition) => {
+    const { type, version } = definition
+    const valid = checkOf(`delivered.${type}.v${version}`)
+    const { payload } = kept.components.messages[`delivered.${type}.v${version}`]
+    const { properties } = kept.components.schemas[payload.$ref.split('/').at(-1)]
+    for (const event of events.filter((one) => one.type === type && one.version === version)) {
+      const body = JSON.parse(bodyOf(event))
+      expect([valid(body), valid.errors]).toEqual([true, null])
+      expect(Object.keys(body).sort()).toEqual(Object.keys(properties).sort())
+    }
+  })
+
   test('have only types of asyncapi.json, whichever route was called', () => {
     const named = eventDefinitions.map(({ type, version }) => `${type}.v${version}`)
     for (const { type, version } of events) expect(named).toContain(`${type}.v${version}`)
@@ -140,6 +156,19 @@ describe('published events', () => {
 
   test('never contain an e-mail address', () => {
     expect(JSON.stringify(events)).not.toMatch(/[\w.+-]+@[\w-]+\.\w/)
+  })
+})
+
+describe('the headers of a delivered event', () => {
+  const sent = { eventId: 'e-1', body: '{}', at: 0, secrets: [webhookSecret] }
+
+  test.each([
+    ['the local profile', localSettings],
+    ['another profile', otherSettings],
+  ])('are those of the description with %s', (_, settings) => {
+    const { components }: Any = asyncapiDocument(settings)
+    const { required } = components.schemas.DeliveredHeaders
+    expect(required).toEqual(Object.keys(signingHeaders(sent, settings)))
   })
 })
 
