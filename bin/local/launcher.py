@@ -39,8 +39,9 @@ from ministack.core.lambda_runtime import Worker
 from ministack.services import apigateway_v1, cloudformation, cognito, lambda_svc, sts
 from ministack.services.cloudformation import provisioners
 
-sys.dont_write_bytecode = True  # of the next module, which is in the repository
+sys.dont_write_bytecode = True  # of the next modules, which are in the repository
 from gate import guarded
+from request_record import request_record
 
 sys.dont_write_bytecode = False
 
@@ -171,18 +172,10 @@ def record_activity() -> None:
     async def execute_recorded(api, stage, method, path, headers, body, query):
         started = time.time()
         status, sent_headers, sent_body = response = await execute(api, stage, method, path, headers, body, query)
-        sent = {name.lower(): value for name, value in (sent_headers or {}).items()}
-        record(
-            kind="request",
-            at=started * 1000,
-            method=method,
-            path=path + ("?" + urllib.parse.urlencode(query, doseq=True) if query else ""),
-            status=status,
-            milliseconds=round((time.time() - started) * 1000),
-            error_code=error_code_of(sent_body) if status >= 400 else None,
-            correlation_id=sent.get("x-correlation-id"),
-            idempotency_status=sent.get("idempotency-status"),
-        )
+        milliseconds = round((time.time() - started) * 1000)
+        full_path = path + ("?" + urllib.parse.urlencode(query, doseq=True) if query else "")
+        shown = request_record(method, full_path, headers, body, status, sent_headers, sent_body)
+        record(kind="request", at=started * 1000, milliseconds=milliseconds, **shown)
         return response
 
     def read_and_record(worker) -> None:
@@ -193,13 +186,6 @@ def record_activity() -> None:
 
     apigateway_v1.handle_execute = execute_recorded
     Worker._read_stderr = read_and_record
-
-
-def error_code_of(body) -> str | None:
-    try:
-        return json.loads(body)["error"]["code"]
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def allow_as_aws_does() -> None:

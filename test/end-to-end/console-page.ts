@@ -56,16 +56,27 @@ export function consolePage(deployment: () => Deployment): void {
     expect(await shown.innerText()).toMatch(/POST \/v1\/orders\s+201\s+\d+ ms/)
   })
 
-  test('a click on its correlation id shows its events and its log line', async () => {
-    await (await row('request', 'watched-order')).locator('button').click()
+  test('a click on it shows its events and its log line', async () => {
+    await (await row('request', 'watched-order')).locator('.open').click()
     await page.locator('#detail ol[data-kind=event] li').nth(1).waitFor()
-    const events = await page.locator('#detail ol[data-kind=event] p').allInnerTexts()
+    const events = await page.locator('#detail ol[data-kind=event] summary').allInnerTexts()
     expect(events.map((text) => text.replace(/^\S+ /, '')).toSorted()).toEqual([
       'order.created v1',
       'order.placed v1',
     ])
     const log = await page.innerText('#detail ol[data-kind=log]')
     expect(log).toContain('orders.create REQUEST_ANSWERED')
+  })
+
+  test('its detail shows its tenant, bodies and headers, and hides the token', async () => {
+    await page.locator('#detail').getByText('watched', { exact: true }).waitFor()
+    const bodies = await page.locator('#detail .block pre').allInnerTexts()
+    expect(JSON.parse(bodies[0] ?? '')).toEqual({ cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' })
+    expect(JSON.parse(bodies[1] ?? '')).toMatchObject({ cart_id: 'cart-1', status: 'active' })
+    await page.locator('#detail summary', { hasText: 'headers' }).first().click()
+    const headers = await page.locator('#detail details[open] dl').first().innerText()
+    expect(headers).toMatch(/authorization\s+hidden/)
+    await page.keyboard.press('Escape')
   })
 
   test('a rejected request appears with its error code, and its audit record', async () => {
@@ -112,12 +123,21 @@ export function consolePage(deployment: () => Deployment): void {
     expect(await operation.innerText()).toMatch(/succeeded: PARTIAL\s+1 imported, 1 rejected/)
   })
 
+  test('an import that fails says why', async () => {
+    const { json } = await send('/imports', { body: { file_url: 'https://files.invalid/file.csv' } })
+    await openTab('operations')
+    const operation = await row('operation', json.operation_id)
+    await operation.getByText('DEPENDENCY.bad_gateway').waitFor({ timeout: 60_000 })
+    expect(await operation.innerText()).toContain('failed')
+  })
+
   test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
     const poisoned = ['cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
     const { base_url, run } = deployment()
     await run('webhook', 'send', ...poisoned, '--data', '{"amount_minor":"much"}', '--url', base_url)
     await openTab('queues')
     const queue = await row('queue', 'webhooks')
+    await queue.getByText(/amount_minor: number, .+ after \d+ attempts/).waitFor({ timeout: 60_000 })
     const button = queue.getByRole('button', { name: 'Redrive' })
     await button.waitFor({ timeout: 60_000 })
     await button.click()

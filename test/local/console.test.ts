@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -8,6 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { activity, type Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { activitySource, queueSource } from '#bin/local/console/sources.ts'
+import type { ServiceFile } from '#bin/local/service-file.ts'
+import { deadLettersOutput } from '#lib/function-entries.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 describe('the activity', () => {
@@ -33,6 +37,45 @@ describe('the activity', () => {
     shown.add([entry('1'), entry('2')])
     shown.add([entry('2')])
     expect(sent).toEqual([[entry('1')], [entry('2')]])
+  })
+})
+
+describe('a dead letter', () => {
+  const url = 'http://queue/dead-letters'
+  const letterOf = (MessageId: string) => ({ MessageId, Body: '{}', SentTimestamp: 7, IsVisible: true })
+  const messages = { '000000000000': { 'us-east-1': { [url]: ['known', 'unknown'].map(letterOf) } } }
+  const engine = createServer((_, response) => response.end(JSON.stringify({ messages })))
+  let folder: string
+  let queues: Entry[]
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'commerce-letters-'))
+    const lineOf = (attempt: number, message: string) => {
+      const line = JSON.stringify({ message_id: 'known', attempt, fault: { name: 'ValiError', message } })
+      return `${JSON.stringify({ kind: 'log', at: attempt, function: 'f', line })}\n`
+    }
+    const file = join(folder, 'activity.jsonl')
+    await writeFile(file, `${lineOf(4, 'amount: string')}${lineOf(5, 'amount: number')}`)
+    engine.listen(0, '127.0.0.1')
+    await once(engine, 'listening')
+    const { port } = engine.address() as AddressInfo
+    const failures = new Map()
+    await activitySource(file, failures).read()
+    const outputs = { [deadLettersOutput('webhooks')]: url }
+    const access = { aws_endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', outputs }
+    const keys = { access_key_id: 'local', secret_access_key: 'local' }
+    queues = await queueSource({ ...access, ...keys } as unknown as ServiceFile, failures).read()
+  })
+  afterAll(async () => {
+    engine.close()
+    await rm(folder, { recursive: true })
+  })
+
+  test('has the reason and the number of its last attempt', () => {
+    const queue = queues.find(({ id }) => id === 'webhooks')
+    expect(queue?.dead_letters).toEqual([
+      { id: 'known', at: 7000, body: '{}', reason: 'ValiError: amount: number', attempts: 5 },
+      { id: 'unknown', at: 7000, body: '{}' },
+    ])
   })
 })
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import axe from 'axe-core'
+import type axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import {
@@ -15,6 +15,7 @@ import {
 import type { Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { sendFromReference } from '#test/end-to-end/reference-page.ts'
+import { excessWidth, violations } from '#test/support/accessibility.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 
@@ -77,20 +78,7 @@ async function open(file: string, viewport = phone): Promise<Page> {
   return page
 }
 
-/** Returns what axe finds on a page: the rules that are violated, with the first elements. */
-async function violations(page: Page, options: axe.RunOptions): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const run = `axe.run(document, ${JSON.stringify({ ...options, resultTypes: ['violations'] })})`
-  const found = (await page.evaluate(run)) as axe.AxeResults
-  return found.violations.map(({ id: rule, nodes }) => {
-    const elements = nodes.slice(0, 3).map(({ target, any }) => `${target}: ${any[0]?.message ?? ''}`)
-    return [rule, ...elements].join('\n')
-  })
-}
-
 const contrast: axe.RunOptions = { runOnly: ['color-contrast'] }
-/** Returns the width of the content beside that of the window. */
-const widths = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
 /** Returns the tables that are wider than their region. */
 const wideTables = `[...document.querySelectorAll('main table')].filter(({ scrollWidth, parentElement }) =>
   scrollWidth > parentElement.clientWidth).map(({ parentElement }) => parentElement.ariaLabel)`
@@ -117,7 +105,7 @@ describe.each(pagesOfText)('%s', (file) => {
   afterAll(() => page.close())
 
   test('fits a phone', async () => {
-    expect(await page.evaluate(widths)).toBe(0)
+    expect(await excessWidth(page)).toBe(0)
   })
 
   test('breaks no word of code on a phone', async () => {
@@ -158,7 +146,7 @@ describe('the reference', () => {
   afterAll(() => page.close())
 
   test('fits a phone', async () => {
-    expect(await page.evaluate(widths)).toBe(0)
+    expect(await excessWidth(page)).toBe(0)
   })
 
   test('has enough contrast', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,6 +12,7 @@ import { type Activity, activity, type Entry } from './activity.ts'
 import {
   activitySource,
   eventSource,
+  type Failures,
   mailSource,
   payoutSource,
   queueSource,
@@ -39,10 +40,11 @@ export function startConsole(service: ServiceFile, activityFile: string): Consol
   const shown = activity()
   const stopped = new AbortController()
   const token = randomBytes(32).toString('base64url')
+  const failures: Failures = new Map()
   const polled = [
-    activitySource(activityFile),
+    activitySource(activityFile, failures),
     mailSource(access),
-    queueSource(service),
+    queueSource(service, failures),
     tableSource(access, table),
     ...(provider_url === undefined ? [] : [payoutSource(provider_url)]),
   ]
@@ -110,6 +112,7 @@ function stream(shown: Activity, request: IncomingMessage, response: ServerRespo
 
 async function withConsole(site: Site, token: string): Promise<Site> {
   const read = (file: string) => readFile(join(folder, file), 'utf8')
+  const files = (await readdir(folder)).filter((file) => /\.(js|css)$/.test(file))
   const linked = [...site].map(([file, content]): [string, string | Uint8Array] => [
     file,
     typeof content === 'string' && file.endsWith('.html')
@@ -119,8 +122,7 @@ async function withConsole(site: Site, token: string): Promise<Site> {
   return new Map([
     ...linked,
     [page, (await read(page)).replace('{{token}}', token)],
-    ['console.js', await read('console.js')],
-    ['console.css', await read('console.css')],
+    ...(await Promise.all(files.map(async (file): Promise<[string, string]> => [file, await read(file)]))),
   ])
 }
 

@@ -11,6 +11,8 @@ import { deadLetterNames } from '#functions/subscriptions.ts'
 import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
 import { countsOf, statusOf } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
+import type { FaultDescription } from '#shared/platform/base/describe-fault.ts'
+import type { JobLine } from '#shared/platform/base/log.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import type { DeployedStack } from '../../commands/deployment.ts'
@@ -29,8 +31,14 @@ export interface Source {
   read(): Promise<Entry[]>
 }
 
-/** Returns the requests and log lines that the engine appends to its file. */
-export function activitySource(file: string): Source {
+/** Why messages of queues failed last, by their ids, which dead letters keep. */
+export type Failures = Map<string, { reason: string; attempts: number }>
+
+/** Failures beyond this number are forgotten, the oldest first. */
+const maxFailures = 1000
+
+/** Returns the requests and log lines that the engine appends to its file. Adds the failures that they report. */
+export function activitySource(file: string, failures: Failures): Source {
   let [offset, rest, lines] = [0, '', 0]
   return {
     name: 'requests',
@@ -46,7 +54,9 @@ export function activitySource(file: string): Source {
         rest = complete.pop() ?? ''
         return complete.map((line) => {
           lines += 1
-          return asEntry({ id: String(lines), ...JSON.parse(line) })
+          const entry = asEntry({ id: String(lines), ...JSON.parse(line) })
+          addFailure(entry, failures)
+          return entry
         })
       } finally {
         await handle.close()
@@ -65,6 +75,14 @@ function asEntry(entry: Entry): Entry {
   } catch {
     return { ...rest, fields: { message: line } }
   }
+}
+
+function addFailure({ fields }: Entry, failures: Failures): void {
+  const { message_id: id, fault, attempt } = (fields ?? {}) as Partial<JobLine> & { fault?: FaultDescription }
+  if (id === undefined || fault === undefined) return
+  const reason = [fault.name, fault.message].filter(Boolean).join(': ')
+  failures.set(id, { reason, attempts: attempt ?? 1 })
+  if (failures.size > maxFailures) failures.delete(failures.keys().next().value ?? '')
 }
 
 /** Subscribes to the event bus. Reading it waits up to 20 s for the next event. */
@@ -114,9 +132,17 @@ const shown = {
     const operation = asOperation(item)
     const { id, tenant_id: tenant, correlation_id, updated_at, completion, error } = operation
     const counts = completion?.counts ?? countsOf(operation)
-    const outcome = completion?.outcome ?? error?.code
+    const outcome = completion?.outcome
+    const details = Object.entries(error?.details ?? {}).map(
+      ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    )
+    const reason = error && [error.code, ...details].join(', ')
+    const rejects = completion?.rejects.slice(0, 20)
     const { state, progress } = statusOf(operation)
-    return { kind: 'operation', id, tenant, correlation_id, updated_at, state, progress, counts, outcome }
+    return {
+      ...{ kind: 'operation', id, tenant, correlation_id, updated_at },
+      ...{ state, progress, counts, outcome, reason, rejects },
+    }
   },
 }
 
@@ -169,7 +195,7 @@ export function payoutSource(endpoint: string): Source {
 }
 
 /** Returns how many messages each queue holds, and the dead letters themselves. Looking at a message does not take it. */
-export function queueSource(service: ServiceFile): Source {
+export function queueSource(service: ServiceFile, failures: Failures): Source {
   const { outputs } = service
   interface Message {
     MessageId: string
@@ -201,6 +227,7 @@ export function queueSource(service: ServiceFile): Source {
             id: MessageId,
             at: SentTimestamp * 1000,
             body: Body,
+            ...failures.get(MessageId),
           })),
         }
       })

@@ -1,0 +1,102 @@
+// Builds the elements of the page. All text is set as text, never as HTML.
+
+export function element(name, attributes = {}, ...children) {
+  const created = document.createElement(name)
+  for (const [attribute, value] of Object.entries(attributes))
+    if (value !== undefined) created.setAttribute(attribute, value)
+  created.append(...children.flat())
+  return created
+}
+
+export function badge(text, className = '') {
+  return element('span', { class: `badge ${className}` }, text)
+}
+
+export function button(text, action, attributes = {}) {
+  const created = element('button', { type: 'button', ...attributes }, text)
+  created.addEventListener('click', action)
+  return created
+}
+
+/** Returns a button that shows the entry of its row. */
+export function opener(...children) {
+  return element('button', { type: 'button', class: 'open' }, ...children)
+}
+
+export function statusOf({ status, idempotency_status }) {
+  const replayed = idempotency_status === 'replayed' ? [' ', badge('replayed')] : []
+  return [badge(String(status), status >= 500 ? 'bad' : status >= 400 ? 'fair' : 'good'), ...replayed]
+}
+
+export function progress({ progress: value, state }) {
+  const done = ['succeeded', 'failed', 'canceled'].includes(state) && value === 0 ? 1 : value
+  const attributes = { max: '1', value: String(done), class: state, 'aria-label': 'Progress' }
+  return element('progress', attributes, `${Math.floor(value * 100)} %`)
+}
+
+export function money({ amount, currency }) {
+  return `${amount} ${(currency ?? '').toUpperCase()}`
+}
+
+export function code(value) {
+  return element('code', {}, typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** Returns a block of text with a button that copies it. JSON is indented. */
+export function block(value) {
+  const text = typeof value === 'string' ? indented(value) : JSON.stringify(value, null, 2)
+  const copy = button('Copy', async () => {
+    await navigator.clipboard.writeText(text)
+    copy.textContent = 'Copied'
+  })
+  return element('div', { class: 'block' }, copy, element('pre', {}, text))
+}
+
+/** Keeps numbers as they were sent, if the browser can: JavaScript rounds large ones. */
+function indented(text) {
+  const asSent = (_, value, { source } = {}) =>
+    typeof value === 'number' && JSON.rawJSON ? JSON.rawJSON(source) : value
+  try {
+    return JSON.stringify(JSON.parse(text, asSent), null, 2)
+  } catch {
+    return text
+  }
+}
+
+/** Returns names with their values; those without a value are left out. */
+export function facts(pairs) {
+  const shown = pairs.filter(([, value]) => value !== undefined && value !== null && value !== '')
+  return element(
+    'dl',
+    {},
+    shown.map(([name, value]) => element('div', {}, element('dt', {}, name), element('dd', {}, value))),
+  )
+}
+
+/** Returns content that is shown on request. */
+export function folded(summary, ...content) {
+  return element('details', {}, element('summary', {}, summary), ...content)
+}
+
+/** Returns the time of day, with milliseconds. @param at milliseconds since 1970, or a time as text */
+export function time(at) {
+  const date = new Date(at)
+  const twoDigits = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
+    String(part).padStart(2, '0'),
+  )
+  return `${twoDigits.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+/** Returns the start of a text that is longer than a row of a list shows. */
+export function cut(text, length = 160) {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}
+
+/** Sends an action to the local run. @returns undefined, or why it failed */
+export async function act(action, body) {
+  const headers = { 'X-Console-Token': document.querySelector('meta[name=console-token]').content }
+  const response = await fetch(`console/${action}`, { method: 'POST', headers, body }).catch(
+    ({ message }) => ({ ok: false, text: () => message }),
+  )
+  return response.ok ? undefined : response.text()
+}

@@ -1,0 +1,354 @@
+import { readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Browser, Page } from 'playwright-core'
+import { serveSite } from '#bin/describe/reference/site.ts'
+import type { Entry } from '#bin/local/console/activity.ts'
+import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { excessWidth, violations } from '#test/support/accessibility.ts'
+import { startBrowser } from '#test/support/browser.ts'
+import { freePort } from '#test/support/free-port.ts'
+
+const phone = { width: 390, height: 844 }
+const desktop = { width: 1280, height: 900 }
+const cursor = 'a1b2'.repeat(100)
+const long = 'x'.repeat(2000)
+
+function requestOf(id: string, more: Partial<Entry> = {}): Entry {
+  const [sent, answer] = ['{"amount_minor":9007199254740993}', '{"id":"o-1"}']
+  return {
+    kind: 'request',
+    ...{ id, at: Date.UTC(2026, 10, 23), method: 'POST', path: '/v1/orders', status: 201, milliseconds: 34 },
+    ...{ error_code: null, correlation_id: `correlation-${id}`, idempotency_status: 'stored' },
+    request: {
+      headers: { authorization: 'hidden', 'idempotency-key': 'first' },
+      ...{ body: sent, bytes: sent.length },
+    },
+    response: { headers: { 'content-type': 'application/json' }, body: answer, bytes: 40_000 },
+    ...more,
+  }
+}
+const logOf = (id: string, tenant: string): Entry => {
+  const correlation_id = `correlation-${id}`
+  return { kind: 'log', id: `log-${id}`, at: 0, correlation_id, fields: { tenant, code: 'REQUEST_ANSWERED' } }
+}
+const common = { at: 0, occurred_at: 0, updated_at: 0, tenant: 'acme', correlation_id: 'correlation-order' }
+const counts = { succeeded: 2, failed: 1 }
+const dead = { id: 'm-1', at: 0, body: long, reason: 'ValiError: amount_minor: number', attempts: 5 }
+const shown: Entry[] = [
+  requestOf('order'),
+  requestOf('replayed', { idempotency_status: 'replayed', correlation_id: 'correlation-order' }),
+  requestOf('list', { method: 'GET', path: `/v1/orders?page_size=2&cursor=${cursor}`, status: 200 }),
+  requestOf('denied', { status: 403, error_code: 'AUTHZ.role.denied' }),
+  requestOf('markup', { path: '/<img src=x onerror=alert(1)>', status: 404 }),
+  logOf('order', 'acme'),
+  logOf('list', 'acme'),
+  logOf('denied', 'globex'),
+  {
+    ...common,
+    kind: 'event',
+    id: 'e-1',
+    type: 'order.created',
+    version: 1,
+    data: { tenant_id: 'acme', long },
+  },
+  { ...common, kind: 'audit', id: 'a-1', action: 'orders.create', result: 'allow', reason: 'by role' },
+  { ...common, kind: 'mail', id: 'm-1', to: 'ada@example.com', subject: 'Your code', text: 'It is 123456.' },
+  { ...common, kind: 'payout', id: 'p-1', account: 'acct_1', charge: 'ch_1', amount: 700, status: 'paid' },
+  {
+    ...common,
+    kind: 'operation',
+    id: 'op-1',
+    progress: 0.5,
+    state: 'failed',
+    counts,
+    reason: 'VALIDATION.csv',
+  },
+  { kind: 'queue', id: 'webhooks', waiting: 0, in_progress: 1, dead_letters: [dead] },
+]
+
+let console: Console
+let site: Awaited<ReturnType<typeof serveSite>>
+let browser: Browser
+let page: Page
+let streams: ServerResponse[] = []
+const actions: { url: string | undefined; body: string; token: unknown }[] = []
+const push = (...entries: Entry[]) => {
+  for (const stream of streams) stream.write(`event: changed\ndata: ${JSON.stringify(entries)}\n\n`)
+}
+
+beforeAll(async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`
+  const parts = { base_url: nobody, aws_endpoint: nobody, region: 'us-east-1', outputs: {} }
+  const keys = { access_key_id: 'local', secret_access_key: 'local' }
+  const service = { ...parts, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }
+  console = startConsole(service, '/nonexistent/activity.jsonl')
+  const style = await readFile(join(import.meta.dirname, '../../bin/describe/reference/style.css'), 'utf8')
+  const pages = await console.pages(new Map([['style.css', style]]))
+  site = await serveSite(pages, `http://localhost:${await freePort()}`, nobody, (request, response) => {
+    if (request.url === '/console/stream') {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      response.write(`event: all\ndata: ${JSON.stringify(shown)}\n\n`)
+      streams.push(response)
+      return true
+    }
+    if (request.method !== 'POST') return false
+    void text(request).then((body) => {
+      actions.push({ url: request.url, body, token: request.headers['x-console-token'] })
+      response.writeHead(204).end()
+    })
+    return true
+  })
+  browser = await startBrowser()
+}, 60_000)
+afterAll(async () => {
+  console?.stop()
+  await browser?.close()
+  await site?.stop()
+})
+
+/** Opens a new page for each test of a describe block. */
+function withPage() {
+  beforeEach(async () => {
+    streams = []
+    page = await open()
+  })
+  afterEach(() => page.close())
+}
+
+async function open(address = '', options: Parameters<Browser['newPage']>[0] = { viewport: desktop }) {
+  const opened = await browser.newPage(options)
+  opened.setDefaultTimeout(60_000)
+  await opened.goto(`${site.url}console.html${address}`)
+  await opened.locator('table[data-kind=request] tbody tr').first().waitFor({ state: 'attached' })
+  return opened
+}
+const rowOf = (kind: string, id: string) => page.locator(`table[data-kind=${kind}] tr[data-id=${id}]`)
+const detail = () => page.locator('#detail')
+
+describe('a click on a request', () => {
+  withPage()
+  beforeEach(async () => {
+    await rowOf('request', 'order').click()
+  })
+
+  test('shows the number in its body as it was sent', async () => {
+    expect(await detail().locator('pre').first().innerText()).toContain('"amount_minor": 9007199254740993\n')
+  })
+
+  test('shows its headers, with secrets hidden', async () => {
+    await detail().getByText('2 headers').first().click()
+    const headers = await detail().locator('details[open] dl').innerText()
+    expect(headers.split('\n')).toEqual(['authorization', 'hidden', 'idempotency-key', 'first'])
+  })
+
+  test('shows that its response is cut', async () => {
+    expect(await detail().locator('.block + .hint').first().innerText()).toBe('The start of 40000 bytes.')
+  })
+
+  test('shows that its response was stored', async () => {
+    expect(await detail().locator('dl').first().innerText()).toMatch(/Idempotency\s+stored/)
+  })
+
+  test.each([
+    ['Other requests', 'request', 'POST /v1/orders 201 replayed'],
+    ['Events', 'event', 'order.created v1'],
+    ['Audit records', 'audit', 'orders.create allow: by role'],
+    ['Operations', 'operation', 'op-1 failed VALIDATION.csv'],
+    ['Log lines', 'log', 'REQUEST_ANSWERED'],
+  ])('shows the %s of its correlation id', async (title, kind, line) => {
+    await detail().getByText(`${title} (1)`).waitFor()
+    expect(await detail().locator(`ol[data-kind=${kind}]`).innerText()).toContain(line)
+  })
+
+  test('shows what follows later, and keeps what is open', async () => {
+    await detail().getByText('order.created').click()
+    push({ ...common, kind: 'event', id: 'e-2', type: 'order.placed', version: 1, data: {} })
+    await detail().getByText('Events (2)').waitFor()
+    expect(await detail().locator('ol[data-kind=event] details[open]').count()).toBe(1)
+  })
+
+  test('leads to the list of its correlation id alone', async () => {
+    await detail().getByText('show only this').click()
+    await page.getByText('2 of 5').waitFor()
+  })
+})
+
+describe('the page', () => {
+  withPage()
+
+  test('a replay is shown as one', async () => {
+    await rowOf('request', 'replayed').click()
+    expect(await detail().locator('dl').first().innerText()).toMatch(/Idempotency\s+replayed/)
+  })
+
+  test('a long query takes one line of the list, and the detail shows it', async () => {
+    const heightOf = async (id: string) => (await rowOf('request', id).boundingBox())?.height
+    expect(await heightOf('list')).toBe(await heightOf('order'))
+    await rowOf('request', 'list').click()
+    await detail().locator('summary', { hasText: 'a1b2' }).click()
+    await detail().getByText(cursor, { exact: true }).waitFor()
+  })
+
+  test('text of callers is shown as text', async () => {
+    await rowOf('request', 'markup').click()
+    await detail().getByText('/<img src=x onerror=alert(1)>').first().waitFor()
+    expect(await page.locator('img').count()).toBe(0)
+  })
+
+  test.each([
+    ['operations', 'operation', 'VALIDATION.csv'],
+    ['queues', 'queue', 'ValiError: amount_minor: number after 5 attempts'],
+  ])('%s show why they failed', async (tab, kind, reason) => {
+    await page.click(`#tab-${tab}`)
+    expect(await page.locator(`table[data-kind=${kind}] tbody`).innerText()).toContain(reason)
+  })
+
+  test('a redrive is sent with the token of the page', async () => {
+    await page.click('#tab-queues')
+    await page.getByRole('button', { name: 'Redrive' }).click()
+    await page.getByText('Redriven').waitFor()
+    const token = await page.locator('meta[name=console-token]').getAttribute('content')
+    expect(actions).toEqual([{ url: '/console/redrive', body: 'webhooks', token }])
+  })
+})
+
+describe('the filters', () => {
+  withPage()
+  const idsOf = async () => {
+    const rows = await page.locator('table[data-kind=request] tbody tr:visible').all()
+    return Promise.all(rows.map((row) => row.getAttribute('data-id')))
+  }
+
+  test.each([
+    ['tenant', 'acme', ['list', 'replayed', 'order']],
+    ['status', '4xx', ['markup', 'denied']],
+    ['status', '404', ['markup']],
+  ])('show requests by %s %s', async (name, value, ids) => {
+    await page.selectOption(`select[name=${name}]`, value)
+    expect(await idsOf()).toEqual(ids)
+  })
+
+  test('show requests by a part of their correlation id', async () => {
+    await page.fill('input[name=correlation]', 'n-ord')
+    expect(await idsOf()).toEqual(['replayed', 'order'])
+  })
+
+  test('say how much they show', async () => {
+    await page.selectOption('select[name=status]', '4xx')
+    expect(await page.locator('.shown').innerText()).toBe('2 of 5')
+  })
+
+  test('apply to what arrives later', async () => {
+    await page.selectOption('select[name=tenant]', 'globex')
+    push(requestOf('later'), requestOf('other'))
+    push(logOf('later', 'globex'), logOf('other', 'acme'))
+    await rowOf('request', 'later').waitFor()
+    expect(await idsOf()).toEqual(['later', 'denied'])
+  })
+
+  test('are kept by a reload', async () => {
+    await page.selectOption('select[name=status]', '4xx')
+    await page.selectOption('select[name=tenant]', 'globex')
+    await page.reload()
+    await page.getByText('1 of 5').waitFor()
+    expect(await idsOf()).toEqual(['denied'])
+  })
+
+  test('of tenants are kept by another tab', async () => {
+    await page.selectOption('select[name=tenant]', 'globex')
+    await page.click('#tab-events')
+    await page.getByRole('tabpanel', { name: 'Events' }).getByText('Nothing matches the filters.').waitFor()
+  })
+
+  test('are cleared by a button', async () => {
+    await page.fill('input[name=correlation]', 'none')
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    expect(await idsOf()).toHaveLength(5)
+  })
+})
+
+describe('by keyboard', () => {
+  withPage()
+  const focused = () => page.evaluate('document.activeElement.id')
+
+  test('the detail is opened, and takes the focus', async () => {
+    await page.focus('#open-request-order')
+    await page.keyboard.press('Enter')
+    await detail().waitFor()
+    expect(await focused()).toBe('detail')
+  })
+
+  test('the detail is closed, and the focus returns', async () => {
+    await page.focus('#open-request-order')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Escape')
+    await detail().waitFor({ state: 'hidden' })
+    expect(await focused()).toBe('open-request-order')
+  })
+
+  test('the arrows go from row to row', async () => {
+    await page.focus('#open-request-markup')
+    await page.keyboard.press('ArrowDown')
+    expect(await focused()).toBe('open-request-denied')
+  })
+
+  test('the arrows go from tab to tab', async () => {
+    await page.focus('#tab-requests')
+    await page.keyboard.press('ArrowRight')
+    expect(await focused()).toBe('tab-events')
+  })
+
+  test('a row that changes keeps the focus', async () => {
+    await page.focus('#open-request-order')
+    push(requestOf('order', { milliseconds: 99 }))
+    await rowOf('request', 'order').getByText('99 ms').waitFor()
+    expect(await focused()).toBe('open-request-order')
+  })
+})
+
+const contrast = { runOnly: ['color-contrast'] }
+describe.each([
+  ['a desktop', { viewport: desktop }],
+  ['a phone', { viewport: phone }],
+  ['a desktop in the dark', { viewport: desktop, colorScheme: 'dark' as const }, contrast],
+  ['a phone in the dark', { viewport: phone, colorScheme: 'dark' as const }, contrast],
+])('on %s', (_, options, rules?: object) => {
+  beforeAll(async () => {
+    page = await open('', options)
+  }, 60_000)
+  afterAll(() => page.close())
+
+  const expectGood = async () => {
+    expect(await excessWidth(page)).toBe(0)
+    expect(await violations(page, rules)).toEqual([])
+  }
+
+  test.each(['requests', 'events', 'mail', 'money', 'operations', 'queues', 'audit'])(
+    '%s fit and are accessible',
+    async (tab) => {
+      await page.click(`#tab-${tab}`)
+      await expectGood()
+    },
+    60_000,
+  )
+
+  test.each([
+    ['requests', 'request', 'list'],
+    ['events', 'event', 'e-1'],
+    ['operations', 'operation', 'op-1'],
+    ['audit', 'audit', 'a-1'],
+  ])(
+    'the detail of %s fits and is accessible',
+    async (tab, kind, id) => {
+      await page.click(`#tab-${tab}`)
+      await rowOf(kind, id).locator('.open').click()
+      for (const summary of await detail().locator('summary').all()) await summary.click()
+      await expectGood()
+      await page.keyboard.press('Escape')
+    },
+    60_000,
+  )
+})
