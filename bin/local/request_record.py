@@ -12,11 +12,12 @@ PATH_CHARACTERS = 2048
 HIDDEN = "hidden"
 SHOWN_HEADERS = {
     "accept", "accept-encoding", "accept-language", "accept-patch", "accept-post", "allow", "cache-control", "connection",
-    "content-disposition", "content-encoding", "content-length", "content-type", "date", "deprecation", "etag", "host",
-    "idempotency-key", "idempotency-status", "if-match", "if-none-match", "link", "location", "origin", "referer",
+    "content-disposition", "content-encoding", "content-length", "content-security-policy", "content-type", "date",
+    "deprecation", "etag", "host",
+    "idempotency-key", "idempotency-status", "if-match", "if-none-match", "link", "location", "origin", "referer", "referrer-policy",
     "retry-after", "strict-transport-security", "sunset", "traceparent", "user-agent", "vary", "webhook-id",
     "webhook-timestamp", "www-authenticate", "x-audit-log-reason", "x-cart-id", "x-content-type-options",
-    "x-correlation-id", "x-request-timeout",
+    "x-correlation-id", "x-frame-options", "x-request-timeout",
 }
 SECRET_NAME = r"(?:password|_token|secret|session|credential|signature|api_?key)"
 # The lengths are bounded, because a search in text that almost matches would take long.
