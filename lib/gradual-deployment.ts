@@ -7,7 +7,7 @@ import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/base/metrics.ts'
 import { metricsNamespace, type Rollout, type Stage } from './stage.ts'
 
-/** A new version receives a tenth of the requests for five minutes, and all of them if nothing failed by then. */
+/** A new version receives a tenth of the requests for five minutes, and then all of them if nothing failed. */
 const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
   canary: codedeploy.LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
   at_once: codedeploy.LambdaDeploymentConfig.ALL_AT_ONCE,

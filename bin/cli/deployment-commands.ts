@@ -75,7 +75,7 @@ function defineRestore(define: Define): void {
     })
   define(
     'table carry-over',
-    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds and the blocked tenants as they stand now. Holds that were set after the point in time are set, and those that were released are released. It reads the whole table, and can be repeated.',
+    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds and the blocked tenants as they stand now. Holds that were set after the point in time are set, and those that were released are released. It reads both tables as a whole, and can be repeated.',
     'table carry-over commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the restored table')
@@ -92,7 +92,7 @@ function defineRestore(define: Define): void {
 function definePreflight(define: Define): void {
   define(
     'preflight',
-    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. A stack that is not deployed yet passes.',
+    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, a deployment with -c freeze of functions that still have provisioned concurrency, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. A stack that is not deployed yet passes.',
     'preflight --app cdk.out/prod --stack commerce-prod',
   )
     .option('--app <folder>', 'the output of cdk synth', 'cdk.out')

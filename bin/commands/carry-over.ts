@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { BatchWriteCommand, DynamoDBDocumentClient, paginateQuery, paginateScan } from '@aws-sdk/lib-dynamodb'
+import { BatchWriteCommand, DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
@@ -32,7 +32,7 @@ const minuteMilliseconds = 60_000
 
 /**
  * Carries over to a restored table what it must not lose: the audit records of all tenants since a time, and the legal
- * holds and the blocked tenants as they stand now. It can be repeated. It reads the whole table.
+ * holds and the blocked tenants as they stand now. It can be repeated. It reads both tables as a whole.
  */
 export async function carryOver({
   client,
@@ -44,13 +44,19 @@ export async function carryOver({
   // The record that sums equal denials has the time of its minute.
   const first = from.getTime() - (from.getTime() % minuteMilliseconds)
   const done: CarriedOver = { audit: 0, holds: 0, released: 0 }
-  /** The sort keys of the holds in the source, by partition. Each partition also has the number of its holds. */
-  const holds = new Map<string, Set<string>>()
-  await Promise.all(Array.from({ length: segments }, (_, Segment) => copySegment(Segment)))
-  for (const [partition, kept] of holds) await releaseOthers(partition, kept)
+  /** The holds in the source, and their numbers in each tenant. */
+  const kept = new Set<string>()
+  const inSegments = (work: (segment: object) => Promise<void>) =>
+    Promise.all(
+      Array.from({ length: segments }, (_, Segment) =>
+        work({ ConsistentRead: true, Segment, TotalSegments: segments }),
+      ),
+    )
+  await inSegments(copySegment)
+  await inSegments(releaseOthers)
   return done
 
-  async function copySegment(Segment: number): Promise<void> {
+  async function copySegment(segment: object): Promise<void> {
     const copied = {
       TableName: source,
       FilterExpression:
@@ -61,9 +67,7 @@ export async function carryOver({
         ':audit': 'audit#',
         ':first': firstIdAt(first),
       },
-      ConsistentRead: true,
-      Segment,
-      TotalSegments: segments,
+      ...segment,
     }
     for await (const { Items = [] } of paginateScan({ client }, copied)) {
       const items = Items as Item[]
@@ -71,25 +75,25 @@ export async function carryOver({
       for (const { pk, sk, target } of items) {
         if (pk.startsWith('audit#')) done.audit += 1
         if (!pk.startsWith('legal_hold#')) continue
-        holds.set(pk, (holds.get(pk) ?? new Set()).add(sk))
+        kept.add(pk + sk)
         if (target !== undefined) done.holds += 1
       }
       report(`${done.audit} audit records and ${done.holds} holds copied`)
     }
   }
 
-  /** Deletes the holds of the target that were released since the time of the restore. */
-  async function releaseOthers(partition: string, kept: ReadonlySet<string>): Promise<void> {
-    const ofPartition = {
+  /** Deletes the holds of the target that were released since the time of the restore, also of a tenant purged since. */
+  async function releaseOthers(segment: object): Promise<void> {
+    const held = {
       TableName: target,
-      KeyConditionExpression: 'pk = :partition',
-      ExpressionAttributeValues: { ':partition': partition },
-      ConsistentRead: true,
+      FilterExpression: 'begins_with(pk, :hold)',
+      ExpressionAttributeValues: { ':hold': 'legal_hold#' },
+      ...segment,
     }
-    for await (const { Items = [] } of paginateQuery({ client }, ofPartition)) {
-      const released = (Items as Item[]).filter(({ sk }) => !kept.has(sk))
+    for await (const { Items = [] } of paginateScan({ client }, held)) {
+      const released = (Items as Item[]).filter(({ pk, sk }) => !kept.has(pk + sk))
       await write(released.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })))
-      done.released += released.length
+      done.released += released.filter(({ target }) => target !== undefined).length
     }
   }
 

@@ -111,7 +111,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:UpdateTable',
     'dynamodb:UpdateTimeToLive',
   ],
-  'table carry-over': ['dynamodb:BatchWriteItem', 'dynamodb:Query', 'dynamodb:Scan'],
+  'table carry-over': ['dynamodb:BatchWriteItem', 'dynamodb:Scan'],
   freeze: [
     'cloudformation:ListStackResources',
     'cloudwatch:GetMetricStatistics',
@@ -132,7 +132,13 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'addresses list': blockedAddresses,
   'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
-  preflight: ['cloudformation:GetTemplate', 'dynamodb:DescribeTable', 'sts:GetCallerIdentity', ...releases],
+  preflight: [
+    'cloudformation:GetTemplate',
+    'dynamodb:DescribeTable',
+    'lambda:GetProvisionedConcurrencyConfig',
+    'sts:GetCallerIdentity',
+    ...releases,
+  ],
   rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', ...deprovisioning, ...provisioning, ...releases],
   'releases list': releases,
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],

@@ -103,6 +103,7 @@ const procedures: readonly Statement[] = [
       'scheduler:ListSchedules',
       'ses:GetAccount',
       'ses:ListSuppressedDestinations',
+      'wafv2:ListAvailableManagedRuleGroupVersions',
       'wafv2:ListWebACLs',
     ],
     Resource: '*',

@@ -39,6 +39,12 @@ export function blockedAddresses(scope: Construct, stage: Stage): Rule {
   }
 }
 
+/** The groups of managed rules with versions, by the names of the setting limits.webAcl. */
+export const managedRuleGroups = {
+  knownBadInputs: 'AWSManagedRulesKnownBadInputsRuleSet',
+  common: 'AWSManagedRulesCommonRuleSet',
+} as const
+
 /** The logical ids of the sets of blocked addresses. */
 const blockedSetIds = { IPV4: 'BlockedIpv4', IPV6: 'BlockedIpv6' } as const
 
@@ -72,10 +78,10 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { bl
       ...[
         // AWS has no versions of its lists of addresses.
         managed('IpReputation', 'AWSManagedRulesAmazonIpReputationList', { version: null }),
-        managed('KnownBadInputs', 'AWSManagedRulesKnownBadInputsRuleSet', {
+        managed('KnownBadInputs', managedRuleGroups.knownBadInputs, {
           version: versions.knownBadInputs,
         }),
-        managed('CommonRules', 'AWSManagedRulesCommonRuleSet', {
+        managed('CommonRules', managedRuleGroups.common, {
           version: versions.common,
           counted: countedOnly,
         }),

@@ -149,7 +149,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'aws lambda get-provisioned-concurrency-config --function-name NAME --qualifier live',
       'aws lambda get-account-settings',
     ],
-    // A deployment or a rollback allocates the executions anew, which takes minutes.
+    // A deployment or a rollback allocates the executions again, which takes minutes.
     thresholds: [{ measure: spilledCalls, above: 0, periods: 3 }],
   },
   {
@@ -165,6 +165,18 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     ],
     commands: ['npx commerce addresses block ADDRESS --stack STACK'],
     thresholds: [{ measure: measures.blockedRequests, above: 1000, periods: 3 }],
+  },
+  {
+    id: 'ManagedRulesExpiring',
+    severity: 'ticket',
+    impact:
+      'A version of the managed rules expires within 30 days. AWS then uses its default version, and no deployment can change the web ACL.',
+    act: 'Choose a newer version in limits.webAcl.managedRules, test it on staging, and deploy. On a new stage the alarm ends with the first measured day.',
+    commands: [
+      'aws wafv2 list-available-managed-rule-group-versions --scope REGIONAL --vendor-name AWS --name AWSManagedRulesCommonRuleSet',
+      'aws wafv2 list-available-managed-rule-group-versions --scope REGIONAL --vendor-name AWS --name AWSManagedRulesKnownBadInputsRuleSet',
+    ],
+    thresholds: [{ measure: measures.daysOfManagedRules, below: 30, periods: 2 }],
   },
   {
     id: 'BackupMissing',

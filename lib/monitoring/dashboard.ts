@@ -53,7 +53,7 @@ export function dashboard(scope: Construct, props: Watched): void {
     [shown(sharedGraphs.concurrency), shown(sharedGraphs.blocked)],
     [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
     [shown(sharedGraphs.mail), ...ifMeasured(sharedGraphs.backups)],
-    ifMeasured(sharedGraphs.spillover),
+    [...ifMeasured(sharedGraphs.spillover), ...ifMeasured(sharedGraphs.expiry)],
     busiestQueries.map(({ title, lines }) => requestQuery(title, lines, props)),
     [
       new cloudwatch.TextWidget({

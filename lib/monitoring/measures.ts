@@ -10,6 +10,7 @@ import {
 } from '#shared/platform/base/metrics.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
+import { managedRuleGroups } from '../gateway/web-acl.ts'
 import { metricsNamespace, webAclMetric } from '../stage.ts'
 import type { Measure } from './measure.ts'
 import { idsOf, math, metric, named, period, sumOf } from './metrics.ts'
@@ -24,6 +25,7 @@ export const sharedGraphs = {
   concurrency: 'Unreserved concurrent executions in use (%)',
   spillover: 'Calls beyond provisioned concurrency',
   blocked: 'Requests that the web ACL blocked',
+  expiry: 'Days until a version of the managed rules expires',
   backups: 'Completed backups',
   mail: 'Mail: bounce and complaint rates',
   errors: 'Functions without a route: errors',
@@ -185,6 +187,28 @@ export const blockedRequests: Measure = {
       dimensionsMap: { WebACL: webAclMetric(stage), Region: Stack.of(api).region, Rule: 'ALL' },
       statistic: Stats.SUM,
     }),
+}
+
+/** https://docs.aws.amazon.com/waf/latest/developerguide/waf-using-managed-rule-groups-expiration.html */
+export const daysOfManagedRules: Measure = {
+  text: 'the days until a version of the managed rules expires',
+  graph: sharedGraphs.expiry,
+  label: 'days of the managed rules',
+  period: day,
+  metric({ settings, api }) {
+    const { managedRules } = settings['limits.webAcl']
+    const days = (['knownBadInputs', 'common'] as const).flatMap((name) => {
+      const { [name]: Version } = managedRules
+      if (Version === null) return []
+      const group = { ManagedRuleGroup: managedRuleGroups[name], Vendor: 'AWS', Version }
+      const dimensionsMap = { ...group, Region: Stack.of(api).region }
+      return metric('AWS/WAFV2', 'DaysToExpiry', { dimensionsMap, statistic: Stats.MINIMUM, period: day })
+    })
+    if (days.length === 0) return undefined
+    const usingMetrics = Object.fromEntries(days.map((one, index) => [`v${index}`, one]))
+    const expression = `MIN([${Object.keys(usingMetrics).join(', ')}])`
+    return math({ expression, usingMetrics, label: 'days', period: day })
+  },
 }
 
 /** https://docs.aws.amazon.com/aws-backup/latest/devguide/cloudwatch.html */

@@ -44,7 +44,7 @@ export function moneyOverHttp(running: () => Running): void {
   const eventually = async (condition: () => Promise<boolean>, seconds: number) => {
     for (const deadline = Date.now() + seconds * 1000; Date.now() < deadline; await sleep(200))
       if (await condition()) return
-    throw new Error(`it did not come about within ${seconds} s`)
+    throw new Error(`the expected effect is missing after ${seconds} s`)
   }
 
   test('a refund is paid once, replayed, and in the ledger, with a slow provider too', async () => {

@@ -89,7 +89,8 @@ async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): P
   for (const over = Date.now() + 240_000; ; await sleep(200)) {
     const value = await read()
     if (holds(value)) return value
-    if (Date.now() > over) throw new Error(`it did not come about: ${JSON.stringify(value)}`)
+    if (Date.now() > over)
+      throw new Error(`the expected answer is missing, the last one is ${JSON.stringify(value)}`)
   }
 }
 

@@ -17,8 +17,8 @@ const notPlayed: Record<string, string[]> = {
   'subscribers re-encrypt': ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   // Held deliveries.
   'subscribers resume': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
-  // A profile that names an account or a restored table.
-  preflight: ['dynamodb:DescribeTable', 'sts:GetCallerIdentity'],
+  // A profile that names an account or a restored table, and a deployment with -c freeze.
+  preflight: ['dynamodb:DescribeTable', 'lambda:GetProvisionedConcurrencyConfig', 'sts:GetCallerIdentity'],
 }
 
 /** Compares the calls that commands have made with the permissions that policies give them. */

@@ -14,7 +14,7 @@ export type Fault =
   | 'no-arrival'
   /** The call takes effect, and its response is held until release: the time to kill a process. */
   | 'hold'
-  /** The call is held until release, and never takes effect if its caller is gone by then. */
+  /** The call is held until release, and never takes effect if its caller is gone. */
   | 'hold-request'
   | Failure
   /** Some statements of a batch fail, each with its own code. The others take effect, and the status is 200. */

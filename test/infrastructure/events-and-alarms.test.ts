@@ -149,6 +149,31 @@ describe('alarms', () => {
     )
   })
 
+  test('are raised when a version of the managed rules of the web ACL expires within 30 days', () => {
+    const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'ManagedRulesExpiringAlarm')
+    const { Properties: acl } = resourceNamed(template, 'AWS::WAFv2::WebACL', 'WebAcl')
+    const dimensions = alarm.Metrics.flatMap((one: { MetricStat?: { Metric: object } }) =>
+      one.MetricStat ? [one.MetricStat.Metric] : [],
+    )
+    const groups = acl.Rules.flatMap(({ Statement }: Resource['Properties']) => {
+      const { Name, VendorName, Version } = Statement.ManagedRuleGroupStatement ?? {}
+      if (Version === undefined) return []
+      const Region = { Ref: 'AWS::Region' }
+      const named = { Region, ManagedRuleGroup: Name, Vendor: VendorName, Version }
+      const Dimensions = Object.entries(named).map(([key, Value]) => ({ Name: key, Value }))
+      return [
+        {
+          MetricName: 'DaysToExpiry',
+          Namespace: 'AWS/WAFV2',
+          Dimensions: expect.arrayContaining(Dimensions),
+        },
+      ]
+    })
+    expect(groups).toHaveLength(2)
+    expect(dimensions).toEqual(groups)
+    expect(alarm).toMatchObject({ Threshold: 30, ComparisonOperator: 'LessThanThreshold' })
+  })
+
   test('late events and events in the dead-letter queue raise alarms', () => {
     for (const [metric, threshold] of [
       ['IteratorAge', 60_000],

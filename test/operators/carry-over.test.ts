@@ -88,9 +88,12 @@ describe('the legal holds that are carried over', () => {
       await one.table.put({ item: { ...order, id: order.sk, tenant_id: 'acme' }, condition: 'none' })
       await setHold(one, hold('released', 'tenant'))
       await setHold(one, hold('acme', 'tenant'))
+      await setHold(one, hold('purged', 'tenant'))
     }
     await releaseHold(source, hold('released', 'tenant'))
     await releaseHold(source, hold('acme', 'tenant'))
+    await releaseHold(source, hold('purged', 'tenant'))
+    await deleteTenant(source, 'purged', { withAudit: true })
     await setHold(source, hold('acme', `order/${order.sk}`))
     await setHold(source, hold('later', 'tenant'))
     carried = await carryOver({ client, source: sourceName, target: targetName, from: new Date() })
@@ -111,7 +114,7 @@ describe('the legal holds that are carried over', () => {
   })
 
   test('are counted, as are those that were released', () => {
-    expect(carried).toMatchObject({ holds: 2, released: 2 })
+    expect(carried).toMatchObject({ holds: 2, released: 3 })
   })
 
   test('refuse a purge if they were set later', async () => {
@@ -120,5 +123,9 @@ describe('the legal holds that are carried over', () => {
 
   test('refuse no purge once they were released', async () => {
     expect(await purge('released')).toMatchObject({ order: 0 })
+  })
+
+  test('refuse no purge of a tenant that was purged after their release', async () => {
+    expect(await purge('purged')).toMatchObject({ order: 0 })
   })
 })

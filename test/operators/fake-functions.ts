@@ -63,13 +63,15 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
   let hour = 0
   let changesLeft = Number.POSITIVE_INFINITY
 
-  const summary = (type: string, id: string) =>
-    `<member><LogicalResourceId>x</LogicalResourceId><ResourceType>${type}</ResourceType><PhysicalResourceId>${id}</PhysicalResourceId></member>`
+  const summary = (type: string, id: string, logicalId = 'x') =>
+    `<member><LogicalResourceId>${logicalId}</LogicalResourceId><ResourceType>${type}</ResourceType><PhysicalResourceId>${id}</PhysicalResourceId></member>`
   const aliasesOf = (some: readonly string[]) =>
     some
       .filter((name) => functions.has(name))
-      .map((name) =>
-        summary('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`),
+      .map(
+        (name) =>
+          summary('AWS::Lambda::Function', name, name) +
+          summary('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`),
       )
       .join('')
 

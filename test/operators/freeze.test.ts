@@ -106,6 +106,16 @@ describe('a freeze of writes', () => {
     expect(withoutHashes(aws.provisioned)).toEqual({ OrdersListLive: 3 })
   })
 
+  test('stops all other functions before it removes provisioned concurrency', async () => {
+    await run('writes')
+    const first = aws.changes.findIndex((change) => change.startsWith('tag '))
+    const before = aws.changes.slice(0, first)
+    const frozen = Object.values(kept.writes.concurrency).filter((reserved) => reserved === 0)
+    // Three of the stopped functions have provisioned concurrency.
+    expect(before).toHaveLength(frozen.length - 3)
+    expect(before.every((change) => change.startsWith('concurrency '))).toBe(true)
+  })
+
   test('waits until Lambda has removed provisioned concurrency', async () => {
     aws.releasing = 3
     await run('writes')

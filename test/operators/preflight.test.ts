@@ -29,6 +29,8 @@ interface Synthesis {
   shards?: string
   /** Whether aliases move without CodeDeploy. */
   atOnce?: boolean
+  /** The functions that it stops, as with -c freeze. */
+  stopped?: string[]
 }
 
 /** Returns a template with a table, or with one that it adopts. */
@@ -40,22 +42,38 @@ function templateOf({ release = 'v2', restored, table, tableId = 'Table' }: Synt
   }
 }
 
-/** Writes an assembly with a nested stack, as `cdk synth` does. */
+/** Writes an assembly with a nested stack, as `cdk synth` does. The folder also has another stage. */
 function synthesize(options: Synthesis) {
-  const { environment = 'aws://111122223333/us-east-1', shards, atOnce = false } = options
+  const { environment = 'aws://111122223333/us-east-1', shards, atOnce = false, stopped = [] } = options
   const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
-  const templateFile = `${name}.template.json`
+  const isStopped = { Type: 'AWS::Lambda::Function', Properties: { ReservedConcurrentExecutions: 0 } }
+  const stage = (stack: string, isAtOnce: boolean, record: string | undefined, frozen: string[]) => {
+    const templateFile = `${stack}.template.json`
+    const nested = `${stack}Orders.nested.template.json`
+    const manifest = `${stack}.assets.json`
+    const UpdatePolicy = { CodeDeployLambdaAliasUpdate: { ApplicationName: stack } }
+    write(templateFile, templateOf(options))
+    write(nested, {
+      Resources: {
+        Live: { Type: 'AWS::Lambda::Alias', ...(!isAtOnce && { UpdatePolicy }) },
+        ...Object.fromEntries(frozen.map((id) => [id, isStopped])),
+        ...(record && { Shards: { Properties: { Environment: { Variables: { STORAGE_SHARDS: record } } } } }),
+      },
+    })
+    const assetOf = (path: string) => ({ source: { path, packaging: 'file' }, destinations: {} })
+    const files = { code: assetOf('asset.1234'), nested: assetOf(nested), own: assetOf(templateFile) }
+    write(manifest, { version: '36.0.0', files })
+    const type = 'aws:cloudformation:stack'
+    const dependencies = [`${stack}.assets`]
+    return {
+      [stack]: { type, environment, properties: { templateFile }, dependencies },
+      [`${stack}.assets`]: { type: 'cdk:asset-manifest', properties: { file: manifest } },
+    }
+  }
+  const other = stage('commerce-a-staging', !atOnce, recordOf([64, 64]), ['orders', 'relay'])
   write('manifest.json', {
     version: '36.0.0',
-    artifacts: { [name]: { type: 'aws:cloudformation:stack', environment, properties: { templateFile } } },
-  })
-  write(templateFile, templateOf(options))
-  const UpdatePolicy = { CodeDeployLambdaAliasUpdate: { ApplicationName: name } }
-  write('orders.nested.template.json', {
-    Resources: {
-      Live: { Type: 'AWS::Lambda::Alias', ...(!atOnce && { UpdatePolicy }) },
-      ...(shards && { Orders: { Properties: { Environment: { Variables: { STORAGE_SHARDS: shards } } } } }),
-    },
+    artifacts: { ...other, ...stage(name, atOnce, shards, stopped) },
   })
   return synthesizedStack(folder, name)
 }
@@ -122,6 +140,12 @@ describe('a deployment may start', () => {
       expect(await check({ ...change, atOnce: true })).toEqual([])
     },
   )
+
+  test('with -c freeze if the stopped functions have no provisioned concurrency, and others have', async () => {
+    deploy('v1')
+    Object.assign(aws.functions.get('relay') ?? {}, { provisioned: 2 })
+    expect(await check({ atOnce: true, stopped: ['orders'] })).toEqual([])
+  })
 
   test('with the restored table that was adopted', async () => {
     deploy('v1')
@@ -279,6 +303,14 @@ describe('a deployment is refused', () => {
     ])
   })
 
+  test('if it stops a function with provisioned concurrency, as -c freeze does before a freeze', async () => {
+    deploy('v1')
+    Object.assign(aws.functions.get('orders') ?? {}, { provisioned: 2 })
+    expect(await check({ atOnce: true, stopped: ['orders'] })).toEqual([
+      'the deployment stops functions that have provisioned concurrency, which Lambda refuses. Run npx commerce freeze first, with --writes or --all as in -c freeze',
+    ])
+  })
+
   test('for all reasons at once', async () => {
     deploy('v0')
     deploy('v1')
@@ -307,7 +339,7 @@ describe('the output of cdk synth', () => {
   test('has to have the stack', () => {
     synthesize({})
     expect(() => synthesizedStack(folder, 'commerce-dev')).toThrow(
-      'has no stack commerce-dev: its stacks are commerce-prod',
+      'has no stack commerce-dev: its stacks are commerce-a-staging, commerce-prod',
     )
   })
 })

@@ -137,7 +137,7 @@ function ordersASecond(shards: number): number {
     const effect = () => store.transact(changes, String(n))
     try {
       capacity.run({ name: 'transact', changes, input: changes, milliseconds: 1000, effect })
-      // The units of its first second are gone by then.
+      // The units of its first second are used up.
       if (n >= offered / 4) admitted += 1
     } catch {}
   }

@@ -78,8 +78,6 @@ export async function freeze(
   const parts = await partsOf(stack)
   const stopped = [...stoppedFunctions(mode)]
   report(`stopping ${stopped.length} functions`)
-  // Lambda refuses a reserved concurrency below the provisioned one, also while it still removes that.
-  for (const name of stopped) await removeProvisioned(parts.functionName(name), lambda)
   let left = stopped
   const areStopped = async () => {
     const refused: string[] = []
@@ -87,6 +85,10 @@ export async function freeze(
     left = refused
     return left.length === 0
   }
+  // Most functions stop at once. Lambda refuses a reserved concurrency below the provisioned one, also while it removes
+  // that.
+  await areStopped()
+  for (const name of stopped) await removeProvisioned(parts.functionName(name), lambda)
   await until(
     areStopped,
     effectMilliseconds,

@@ -55,7 +55,7 @@ async function notesOf(FunctionName: string, lambda: LambdaClient) {
 }
 
 /** Returns nothing for an alias without provisioned concurrency, and for a function without the alias. */
-async function provisionedIn(FunctionName: string, lambda: LambdaClient): Promise<number | undefined> {
+export async function provisionedIn(FunctionName: string, lambda: LambdaClient): Promise<number | undefined> {
   try {
     const query = new GetProvisionedConcurrencyConfigCommand({ FunctionName, Qualifier })
     return (await lambda.send(query)).RequestedProvisionedConcurrentExecutions

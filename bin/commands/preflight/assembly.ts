@@ -1,6 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CloudAssembly, UNKNOWN_ACCOUNT } from 'aws-cdk-lib/cx-api'
+import {
+  AssetManifestArtifact,
+  CloudAssembly,
+  type CloudFormationStackArtifact,
+  UNKNOWN_ACCOUNT,
+} from 'aws-cdk-lib/cx-api'
 import { shardsVariable } from '#lib/function-entries.ts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
 import { recordedShards } from './recorded-shards.ts'
@@ -21,6 +26,8 @@ export interface SynthesizedStack {
   shards: ShardSettings
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
   gradual: boolean
+  /** The logical ids of the functions that `-c freeze` stops. */
+  stopped: readonly string[]
 }
 
 /** @throws Error for a folder without a synthesized stack of this name */
@@ -32,14 +39,28 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
     throw new Error(`${folder} has no stack ${name}: its stacks are ${names}`)
   }
   const { account, region } = stack.environment
-  // The endpoints are in nested stacks, whose templates are files of their own.
-  const templates = readdirSync(folder)
-    .filter((file) => file.endsWith('.template.json'))
-    .map((file) => readFileSync(join(folder, file), 'utf8'))
+  const templates = templatesOf(stack, folder)
+  const stopped = templates.flatMap(stoppedIn)
   const gradual = templates.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
   const shards = recordedShards(commonEnvironment(templates))
   const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
-  return { name, ...environment, template: stack.template, shards, gradual }
+  return { name, ...environment, template: stack.template, shards, gradual, stopped }
+}
+
+/** Returns the templates of a stack and of its nested stacks, which are assets. The folder may have other stacks. */
+function templatesOf(stack: CloudFormationStackArtifact, folder: string): string[] {
+  const assets = stack.dependencies
+    .filter((one) => AssetManifestArtifact.isAssetManifestArtifact(one))
+    .flatMap(({ contents }) => Object.values(contents.files ?? {}))
+  const nested = assets
+    .map(({ source }) => source.path ?? '')
+    .filter((path) => path.endsWith('.nested.template.json'))
+  return [stack.templateFile, ...nested].map((file) => readFileSync(join(folder, file), 'utf8'))
+}
+
+function stoppedIn(text: string): string[] {
+  const { Resources = {} } = JSON.parse(text) as Template
+  return Object.keys(Resources).filter((id) => Resources[id]?.Properties?.ReservedConcurrentExecutions === 0)
 }
 
 /** Returns the record of the shards, which is the same in every function. */

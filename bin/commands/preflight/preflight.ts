@@ -3,6 +3,7 @@ import { DescribeStacksCommand, GetTemplateCommand, type Stack } from '@aws-sdk/
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
+import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
 import {
   type Clients,
   clients,
@@ -11,6 +12,7 @@ import {
   releasesOf,
   type Version,
 } from '../releases.ts'
+import { stackResources } from '../stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 
@@ -79,8 +81,9 @@ export async function preflight(
   // All other answers would be those of the wrong account or region.
   if (foreign !== undefined) return [foreign]
   const deployed = await deployedRelease(stack.name, using)
+  const unfrozen = deployed && (await unfrozenFunctions(stack, using))
   const missing = await missingTable(stack, using)
-  return [...rules.map((rule) => deployed && rule(stack, deployed)), missing].filter(
+  return [...rules.map((rule) => deployed && rule(stack, deployed)), unfrozen, missing].filter(
     (reason) => reason !== undefined,
   )
 }
@@ -99,6 +102,20 @@ async function foreignEnvironment(
   const here = await sts.config.region()
   if (account === Account && region === here) return undefined
   return `the profile is for account ${account} in ${region}, and the credentials are of account ${Account} in ${here}. Set AWS_PROFILE and AWS_REGION`
+}
+
+/** Lambda refuses to stop a function with provisioned concurrency, which `freeze` removes first. */
+async function unfrozenFunctions(
+  { name, stopped }: SynthesizedStack,
+  { cloudFormation, lambda }: PreflightClients,
+): Promise<string | undefined> {
+  if (stopped.length === 0) return undefined
+  const functions = (await stackResources(name, cloudFormation)).filter(
+    ({ type, logicalId }) => type === 'AWS::Lambda::Function' && stopped.includes(logicalId),
+  )
+  const executions = await Promise.all(functions.map(({ physicalId }) => provisionedIn(physicalId, lambda)))
+  if (executions.every((one) => one === undefined)) return undefined
+  return 'the deployment stops functions that have provisioned concurrency, which Lambda refuses. Run npx commerce freeze first, with --writes or --all as in -c freeze'
 }
 
 async function missingTable(
