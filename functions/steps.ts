@@ -1,5 +1,5 @@
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import type { Use } from '#shared/platform/request/route.ts'
+import type { TableUse, Use } from '#shared/platform/request/route.ts'
 
 /** A function that the import workflow invokes. */
 export interface StepEntry {
@@ -8,12 +8,18 @@ export interface StepEntry {
   folder: string
   description: string
   uses: readonly Use[]
+  /** What it reads and writes in the table. */
+  table: TableUse
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
 }
 
 /** What it takes to end an operation. */
-const ending = ['table.read', 'table.update', 'table.delete'] as const
+const ending = {
+  get: ['operation'],
+  update: ['operation', 'operation_count'],
+  delete: ['unfinished-operation'],
+} as const satisfies TableUse
 
 /** The steps of the import workflow. lib/import-machine.ts defines their order. */
 export const steps: readonly StepEntry[] = [
@@ -22,7 +28,8 @@ export const steps: readonly StepEntry[] = [
     step: 'prepare',
     folder: 'imports/prepare-import',
     description: 'Fetch, check and split a file',
-    uses: [...ending, 'table.write', 'imports.write', 'imports.read'],
+    uses: ['imports.write', 'imports.read'],
+    table: { ...ending, get: ['operation', 'file_reservation'], put: ['file_reservation'] },
     impact: 'Imports fail before their first row.',
   },
   {
@@ -30,7 +37,13 @@ export const steps: readonly StepEntry[] = [
     step: 'rows',
     folder: 'imports/import-rows',
     description: 'Import the rows of a chunk',
-    uses: ['table.read', 'table.write', 'table.update', 'table.insert', 'imports.read', 'rejects.write'],
+    uses: ['imports.read', 'rejects.write'],
+    table: {
+      get: ['operation', 'import_chunk'],
+      put: ['customer', 'import_chunk'],
+      update: ['operation', 'import_pace'],
+      insert: ['customer'],
+    },
     impact: 'Imports fail after a part of their rows.',
   },
   {
@@ -38,7 +51,8 @@ export const steps: readonly StepEntry[] = [
     step: 'complete',
     folder: 'imports/complete-import',
     description: 'Write the completion record of an import',
-    uses: [...ending, 'table.query', 'rejects.read', 'rejects.write'],
+    uses: ['rejects.read', 'rejects.write'],
+    table: { ...ending, query: ['import_chunk'] },
     impact: 'Imports are reported as failed although their rows were imported.',
   },
   {
@@ -46,7 +60,8 @@ export const steps: readonly StepEntry[] = [
     step: 'fail',
     folder: 'imports/fail-import',
     description: 'Mark an import as failed',
-    uses: ending,
+    uses: [],
+    table: ending,
     impact: 'Failed imports are reported as running until the sweeper ends them.',
   },
 ]

@@ -1,5 +1,6 @@
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
-import type { Use } from '#shared/platform/request/route.ts'
+import { joined, type TableUse, type Use } from '#shared/platform/request/route.ts'
+import { settlement } from '#shared/refunds/settle-refund.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
 export type ConsumerUse =
@@ -31,6 +32,8 @@ export interface Subscription {
     | 'pool.token'
     | 'operators'
   uses: readonly (Use | ConsumerUse)[]
+  /** What it reads and writes in the table. */
+  table?: TableUse
   /** The impact of a failure on users, in a sentence: the text of its alarm. */
   impact: string
 }
@@ -58,15 +61,17 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'webhooks/handle-event',
     description: 'Handle received events',
     source: { queue: 'webhooks' },
-    uses: [
-      'table.read',
-      'table.read-many',
-      'table.find',
-      'table.write',
-      'table.update',
-      'table.delete',
-      'queue.webhooks',
-    ],
+    uses: ['queue.webhooks'],
+    table: joined([
+      settlement,
+      {
+        get: ['blocked-tenants', 'cart', 'cart_line', 'inbox', 'order'],
+        getMany: ['code'],
+        find: ['order', 'refund'],
+        put: ['cart', 'cart_line', 'order'],
+        update: ['inbox'],
+      },
+    ]),
     impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },
   {
@@ -74,15 +79,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'otp/send-code',
     description: 'Send one-time codes by mail',
     source: { queue: 'mail' },
-    uses: [
-      'table.read',
-      'table.write',
-      'table.update',
-      'table.delete',
-      'secret.read',
-      'queue.mail',
-      'mail.send',
-    ],
+    uses: ['secret.read', 'queue.mail', 'mail.send'],
+    table: { get: ['mail', 'once', 'otp'], put: ['mail', 'once'], update: ['once'], delete: ['once'] },
     impact: 'Users receive no one-time codes and cannot log in with them.',
   },
   {
@@ -90,7 +88,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'otp/record-delivery',
     description: 'Record delivered mails and log bounces',
     source: { queue: 'mail_events' },
-    uses: ['table.read', 'table.write', 'queue.mail_events'],
+    uses: ['queue.mail_events'],
+    table: { get: ['mail'], put: ['mail'] },
     impact: 'otp.delivered is published late, or not at all if the dead-letter queue is not redriven.',
   },
   {
@@ -106,7 +105,13 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'operations/end-abandoned',
     description: 'Fail imports whose workflow stopped',
     source: 'every.minute',
-    uses: ['table.read', 'table.query', 'table.update', 'table.delete', 'imports.start', 'imports.describe'],
+    uses: ['imports.start', 'imports.describe'],
+    table: {
+      get: ['operation'],
+      query: ['unfinished-operation'],
+      update: ['operation', 'operation_count'],
+      delete: ['unfinished-operation'],
+    },
     impact: 'Imports whose workflow stopped are reported as running.',
   },
   {
@@ -114,7 +119,17 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'platform/finish-sagas',
     description: 'Finish pending refunds, and ask the provider about those that it has not settled',
     source: 'every.minute',
-    uses: ['table.read', 'table.query', 'table.write', 'table.update', 'table.delete', 'secret.payments'],
+    uses: ['secret.payments'],
+    table: joined([
+      settlement,
+      {
+        get: ['idempotency'],
+        query: ['open-refund', 'pending-saga'],
+        put: ['idempotency'],
+        update: ['open-refund'],
+        delete: ['pending-saga'],
+      },
+    ]),
     impact:
       'Interrupted refunds stay pending until their callers retry, and accepted ones until an event settles them.',
   },
@@ -123,7 +138,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'refunds/reconcile-refunds',
     description: 'Compare the ledger with the refunds of the payment provider',
     source: { queue: 'reconciliations', daily: true },
-    uses: ['table.read', 'table.query', 'secret.payments', 'queue.reconciliations', 'reconciliations.send'],
+    uses: ['secret.payments', 'queue.reconciliations', 'reconciliations.send'],
+    table: { get: ['refund'], query: ['ledger', 'refund'] },
     impact: 'A refund that was paid twice, or that is missing in the ledger, is not noticed.',
   },
   {
@@ -131,7 +147,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'login/send-reset',
     description: 'Send mails for password resets',
     source: { queue: 'password_resets' },
-    uses: ['table.read', 'table.delete', 'secret.read', 'pool.client', 'queue.password_resets'],
+    uses: ['secret.read', 'pool.client', 'queue.password_resets'],
+    table: { get: ['password_reset'], delete: ['password_reset'] },
     impact: 'Users receive no mail for a password reset.',
   },
   {
@@ -139,7 +156,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'login/add-claims',
     description: 'Add tenant, role and scopes to access tokens',
     source: 'pool.token',
-    uses: ['table.read', 'table.write'],
+    uses: [],
+    table: { get: ['blocked-tenants'], put: ['audit'] },
     impact: 'Users can neither log in with a password nor renew a login.',
   },
   {

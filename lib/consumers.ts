@@ -28,10 +28,10 @@ export function consumers(
   subscriptions: readonly Subscription[],
 ): Consumer[] {
   const { stage, resources } = deployment
-  return subscriptions.map(({ name, description, uses, source }) => {
+  return subscriptions.map(({ name, description, uses, table, source }) => {
     const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
-      const props = { name, description, uses, timeout, onFailure }
+      const props = { name, description, uses, table, timeout, onFailure }
       const handler = serviceFunction(scope, deployment, props)
       return { handler, invoked: invokedBy(handler, deployment.release) }
     }

@@ -4,11 +4,12 @@ import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import {
   gatewayPathOf,
+  joined,
   methodsByPath,
   pathOf,
   type Route,
+  tableUseOf,
   usesCookies,
-  usesOf,
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { stoppedFunctions } from './freeze.ts'
@@ -45,7 +46,8 @@ export function endpointFunctions(
     const handler = serviceFunction(area, deployment, {
       name,
       description: entries.map(({ route }) => route.summary).join('; '),
-      uses: [...new Set(entries.flatMap(({ route }) => usesOf(route, settings)))],
+      uses: [...new Set(entries.flatMap(({ route }) => route.uses))],
+      table: joined(entries.map(({ route }) => tableUseOf(route, settings))),
       timeout: requestTimeout(settings),
       environment: {
         TABLE_NAME: table.tableName,

@@ -3,24 +3,30 @@ import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { CfnBucket } from 'aws-cdk-lib/aws-s3'
+import type { TableUse } from '#shared/platform/request/route.ts'
 import { grantKey } from './key-grants.ts'
 import { machineOf, type Resources, type Right, rights } from './rights.ts'
+import { grantTable } from './table-grants.ts'
 
-/** Returns the environment variables that name the resources that a function uses. */
-export function environmentOf(uses: readonly Right[], resources: Resources): Record<string, string> {
-  return Object.assign({}, ...uses.map((use) => rights[use].variables?.(resources)))
+/** What a function declares to use. */
+export interface Uses {
+  uses: readonly Right[]
+  table?: TableUse | undefined
 }
 
-export function grantUses(grantee: IFunction, uses: readonly Right[], resources: Resources): void {
+/** Returns the environment variables that name the resources that a function uses. */
+export function environmentOf({ uses, table }: Uses, resources: Resources): Record<string, string> {
+  const ofTable = table && { TABLE_NAME: resources.table.tableName }
+  return Object.assign({}, ofTable, ...uses.map((use) => rights[use].variables?.(resources)))
+}
+
+export function grantUses(grantee: IFunction, { uses, table }: Uses, resources: Resources): void {
+  const onTable = table ? grantTable(grantee, table, resources.table) : []
   const accesses = uses.map((use) => rights[use])
   for (const { actions, on } of accesses) {
     if (actions.length > 0) grant(grantee, actions, [on(resources)].flat())
   }
-  grantKey(
-    grantee,
-    resources.key,
-    accesses.flatMap(({ actions }) => actions),
-  )
+  grantKey(grantee, resources.key, [...onTable, ...accesses.flatMap(({ actions }) => actions)])
   const { role } = grantee
   if (!role) return
   for (const folder of new Set(accesses.flatMap(({ folder = [] }) => folder)))

@@ -30,11 +30,12 @@ export function stepFunctions(
   deployment: Deployment,
   steps: readonly StepEntry[],
 ): WorkingStep[] {
-  return steps.map(({ name, step, description, uses }) => {
+  return steps.map(({ name, step, description, uses, table }) => {
     const handler = serviceFunction(scope, deployment, {
       name,
       description,
       uses,
+      table,
       timeout: Duration.seconds(importSteps[step].seconds + graceSeconds),
       onFailure:
         'The workflow invokes it synchronously, retries it, and fails the operation after the last attempt.',

@@ -7,7 +7,6 @@ import type { ConsumerUse } from '#functions/subscriptions.ts'
 import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
 import type { Use } from '#shared/platform/request/route.ts'
-import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { DataTable } from './data-table.ts'
 import type { Mailing } from './mail.ts'
 import type { WorkQueues } from './queues.ts'
@@ -37,7 +36,7 @@ export interface NamedMachine {
   name: string
 }
 
-/** A resource access that a function can declare. */
+/** A resource access that a function can declare. That to the table is declared by its items (table-grants.ts). */
 export type Right = Use | ConsumerUse
 
 interface Access {
@@ -51,16 +50,6 @@ interface Access {
 
 /** The actions and resources of each use. Functions get no other permissions on the service's data. */
 export const rights: Record<Right, Access> = {
-  'table.read': onTable('GetItem'),
-  'table.read-many': onTable('BatchGetItem'),
-  'table.query': onTable('Query'),
-  'table.find': { ...onTable('Query'), on: ({ table }) => `${table.tableArn}/index/${byIdIndex}` },
-  // A transaction requires the permission of each of its writes.
-  'table.write': onTable('PutItem'),
-  'table.update': onTable('UpdateItem'),
-  'table.delete': onTable('DeleteItem'),
-  'table.check': onTable('ConditionCheckItem'),
-  'table.insert': onTable('PartiQLInsert'),
   'secret.read': onSecret('deployment', 'SECRET_ARN'),
   'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
   'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
@@ -139,14 +128,6 @@ export const rights: Record<Right, Access> = {
   'rejects.write': inFolder(rejectFolder, 'PutObject', 'AbortMultipartUpload'),
   // Also used by signed links.
   'rejects.read': inFolder(rejectFolder, 'GetObject'),
-}
-
-function onTable(...actions: string[]): Access {
-  return {
-    actions: actions.map((action) => `dynamodb:${action}`),
-    on: ({ table }) => table.tableArn,
-    variables: ({ table }) => ({ TABLE_NAME: table.tableName }),
-  }
 }
 
 function onSecret(name: keyof Secrets, variable: string): Access {

@@ -5,8 +5,8 @@ import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Freeze, stoppedFunctions } from './freeze.ts'
 import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from './function-entries.ts'
-import { environmentOf, grantUses } from './grants.ts'
-import type { Resources, Right } from './rights.ts'
+import { environmentOf, grantUses, type Uses } from './grants.ts'
+import type { Resources } from './rights.ts'
 import { serviceLog } from './service-log.ts'
 import { metricsNamespace, type Stage } from './stage.ts'
 
@@ -22,11 +22,10 @@ export interface Deployment {
   freeze?: Freeze | undefined
 }
 
-interface ServiceFunctionProps {
+interface ServiceFunctionProps extends Uses {
   /** `<area>.<verb>`; the id of the construct is derived from it. */
   name: string
   description: string
-  uses: readonly Right[]
   timeout: Duration
   environment?: Record<string, string>
   /** Why the function needs no dead-letter queue. */
@@ -40,7 +39,7 @@ interface ServiceFunctionProps {
 export function serviceFunction(
   scope: Construct,
   { stage, settings, codes, release, resources, freeze }: Deployment,
-  { name, description, uses, timeout, environment, onFailure }: ServiceFunctionProps,
+  { name, description, uses, table, timeout, environment, onFailure }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
   const code = codes[name]
@@ -65,7 +64,7 @@ export function serviceFunction(
         [releaseVariable]: release,
         [shardsVariable]: JSON.stringify(settings['storage.shards']),
       }),
-      ...environmentOf(uses, resources),
+      ...environmentOf({ uses, table }, resources),
       ...environment,
     },
     tracing: Tracing.ACTIVE,
@@ -75,7 +74,7 @@ export function serviceFunction(
     // Versions outlive the deployment that replaces them, because npx commerce rollback moves aliases back to them.
     currentVersionOptions: { removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE },
   })
-  grantUses(created, uses, resources)
+  grantUses(created, { uses, table }, resources)
   Validations.of(role).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',
     reason: 'X-Ray accepts no resource; nothing else is granted on *.',

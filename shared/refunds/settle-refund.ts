@@ -11,6 +11,14 @@ import { type Refund, refundSucceeded } from './refund.ts'
 import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
 import { holdWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
 
+/** What a settlement reads and writes in the table. */
+export const settlement = {
+  get: ['refund', 'refund_hold'],
+  put: ['audit', 'ledger', 'open-refund', 'refund', 'refund_hold'],
+  update: ['ledger'],
+  delete: ['open-refund', 'refund_hold'],
+} as const
+
 /** The dependencies of a settlement. */
 interface SettleContext {
   table: Table

@@ -48,7 +48,8 @@ const route = defineRoute({
   body: () => v.strictObject({ once: v.optional(v.string()) }),
   reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
   errors: [],
-  uses: ['table.write'],
+  uses: [],
+  table: { put: ['order'] },
   impact: 'Nothing.',
 })
 const pack = defineEndpoint(route, {

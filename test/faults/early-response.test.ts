@@ -22,7 +22,8 @@ const route = defineRoute({
   body: () => v.strictObject({ held: v.boolean() }),
   reply: { status: () => 201, schema: () => v.strictObject({ id: v.string() }) },
   errors: [],
-  uses: ['table.write'],
+  uses: [],
+  table: { put: ['order'] },
   impact: 'Nothing.',
 })
 /** The end of what the endpoint waits for. */

@@ -91,7 +91,8 @@ export function payEndpoint(provider: Provider): Endpoint {
       schema: () => v.strictObject({ id: v.string(), amount: v.number(), payout: v.string() }),
     },
     errors: [],
-    uses: ['table.read', 'table.write'],
+    uses: [],
+    table: { put: ['order'] },
     impact: 'Nothing.',
   })
   return defineEndpoint(route, {

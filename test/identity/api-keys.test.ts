@@ -4,6 +4,7 @@ import { routes } from '#functions/routes.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { readApiKey } from '#shared/platform/identity/api-key.ts'
 import { permissions } from '#shared/platform/identity/authorize.ts'
+import { tableUseOf } from '#shared/platform/request/route.ts'
 import { exampleOf, withQuery } from '#test/support/examples.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
@@ -176,7 +177,7 @@ describe.each(bearer.map((route) => [route.operation, route] as const))(
 )
 
 test('every operation that accepts a key can read the keys', () => {
-  for (const { uses } of bearer) expect(uses).toContain('table.read')
+  for (const route of bearer) expect(tableUseOf(route, localSettings).get).toContain('api_key')
 })
 
 describe('the scopes of a new key', () => {

@@ -2,19 +2,31 @@ import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Right } from '#lib/rights.ts'
-import { usesOf } from '#shared/platform/request/route.ts'
+import { joined, type TableUse, tableUseOf } from '#shared/platform/request/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-/** Returns the uses that each function declares, by the name of the function. */
-export function declaredUses(): Map<string, Set<Right>> {
-  const declared = [
-    ...routes.map((entry) => ({ name: functionOf(entry).name, uses: usesOf(entry.route, localSettings) })),
+/** What a function declares to use. */
+export interface Declared {
+  uses: Set<Right>
+  table: TableUse
+}
+
+/** Returns what each function declares to use, by the name of the function. */
+export function declaredUses(settings: Settings = localSettings): Map<string, Declared> {
+  const declared: { name: string; uses: readonly Right[]; table?: TableUse }[] = [
+    ...routes.map((entry) => {
+      const { route } = entry
+      return { name: functionOf(entry).name, uses: route.uses, table: tableUseOf(route, settings) }
+    }),
     ...subscriptions,
     ...steps,
   ]
-  const byFunction = new Map<string, Set<Right>>()
-  for (const { name, uses } of declared) {
-    byFunction.set(name, new Set([...(byFunction.get(name) ?? []), ...uses]))
-  }
-  return byFunction
+  const byFunction = Map.groupBy(declared, ({ name }) => name)
+  return new Map(
+    Array.from(byFunction, ([name, all]) => [
+      name,
+      { uses: new Set(all.flatMap(({ uses }) => uses)), table: joined(all.map(({ table = {} }) => table)) },
+    ]),
+  )
 }

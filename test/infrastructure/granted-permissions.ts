@@ -20,7 +20,7 @@ export async function granted(uses: Right[]): Promise<{ template: Json; brokenRu
     handler: 'index.handler',
     code: Code.fromInline('export const handler = async () => {}'),
   })
-  grantUses(handler, uses, { files } as Resources)
+  grantUses(handler, { uses }, { files } as Resources)
   const template = Template.fromStack(stack).toJSON() as Json
   const { violations } = new AwsSolutionsChecks(stack).validateScope(stack)
   return { template, brokenRules: violations.map(({ ruleName }) => ruleName) }

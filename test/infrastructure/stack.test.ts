@@ -6,7 +6,8 @@ import { functionEntries, pascalCase, preflight, unknownRoute } from '#lib/funct
 import type { Right } from '#lib/rights.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
-import { usesOf } from '#shared/platform/request/route.ts'
+import type { TableCall } from '#shared/platform/request/route.ts'
+import { declaredUses } from './declared-uses.ts'
 import {
   hasResource,
   type Resource,
@@ -19,16 +20,10 @@ import {
 const { template, settings } = await synthesise('prod')
 const local = await synthesise('local')
 
-const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
 /** Each function with its permissions: those of its routes. */
-const functions = [
-  ...[...byFunction].map(([name, entries]) => {
-    return { name, uses: [...new Set(entries.flatMap(({ route }) => usesOf(route, settings)))] }
-  }),
-  ...subscriptions.map(({ name, uses }) => ({ name, uses })),
-  ...steps.map(({ name, uses }) => ({ name, uses })),
-  ...[preflight, unknownRoute].map(({ name }) => ({ name, uses: [] })),
-] as { name: string; uses: Right[] }[]
+const declared = declaredUses(settings)
+for (const { name } of [preflight, unknownRoute]) declared.set(name, { uses: new Set(), table: {} })
+const functions = Array.from(declared, ([name, { uses, table }]) => ({ name, uses: [...uses], table }))
 
 describe('the table', () => {
   const [[, table]] = resourcesOf(template, 'AWS::DynamoDB::Table') as [[string, Resource]]
@@ -229,15 +224,6 @@ describe('permissions', () => {
     ],
   }
   const expected: Record<Right, [action: string, on: unknown][]> = {
-    'table.read': [['dynamodb:GetItem', table]],
-    'table.read-many': [['dynamodb:BatchGetItem', table]],
-    'table.query': [['dynamodb:Query', table]],
-    'table.find': [['dynamodb:Query', index]],
-    'table.write': [['dynamodb:PutItem', table]],
-    'table.update': [['dynamodb:UpdateItem', table]],
-    'table.delete': [['dynamodb:DeleteItem', table]],
-    'table.check': [['dynamodb:ConditionCheckItem', table]],
-    'table.insert': [['dynamodb:PartiQLInsert', table]],
     'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
     'secret.webhooks': [['secretsmanager:GetSecretValue', secretOf('WebhooksSecret')]],
@@ -281,6 +267,17 @@ describe('permissions', () => {
     ],
     'rejects.read': [['s3:GetObject', inFolder('rejects')]],
   }
+  const onTable: Record<TableCall, [action: string, on: unknown]> = {
+    get: ['dynamodb:GetItem', table],
+    getMany: ['dynamodb:BatchGetItem', table],
+    query: ['dynamodb:Query', table],
+    find: ['dynamodb:Query', index],
+    put: ['dynamodb:PutItem', table],
+    update: ['dynamodb:UpdateItem', table],
+    delete: ['dynamodb:DeleteItem', table],
+    check: ['dynamodb:ConditionCheckItem', table],
+    insert: ['dynamodb:PartiQLInsert', table],
+  }
   const ofStreams = (name: string): [string, unknown][] => [
     ...['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
       (action) => [`dynamodb:${action}`, stream] as [string, unknown],
@@ -290,7 +287,7 @@ describe('permissions', () => {
 
   test.each(functions)(
     '$name has permissions for exactly its own actions and resources',
-    ({ name, uses }) => {
+    ({ name, uses, table: use }) => {
       const id = pascalCase(name)
       const [log] = resourcesOf(template, 'AWS::Logs::LogGroup').filter(([key]) => key.startsWith(`${id}Log`))
       const source = subscriptions.find((subscription) => subscription.name === name)?.source
@@ -299,7 +296,8 @@ describe('permissions', () => {
         ['logs:PutLogEvents', { 'Fn::GetAtt': [log?.[0], 'Arn'] }],
         ['xray:PutTraceSegments', '*'],
         ['xray:PutTelemetryRecords', '*'],
-        ...uses.flatMap((use) => expected[use]),
+        ...uses.flatMap((one) => expected[one]),
+        ...Object.keys(use).map((call) => onTable[call as TableCall]),
         ...(typeof source === 'object' && 'stream' in source ? ofStreams(name) : []),
       ]
       const { PolicyDocument: policy } = resourceNamed(template, 'AWS::IAM::Policy', `${id}RoleDefaultPolicy`)

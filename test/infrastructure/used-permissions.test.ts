@@ -5,20 +5,21 @@ import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/rights.ts'
+import type { TableCall } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { declaredUses } from './declared-uses.ts'
 
-/** What the code of each use looks like, in a bundle that is not minified. */
-const code: Partial<Record<Right, RegExp>> = {
-  'table.read': /\btable\d*\.get\(/,
-  'table.read-many': /\btable\d*\.getMany\(/,
-  'table.query': /\btable\d*\.(readRange|countRange)\(/,
-  'table.find': /\btable\d*\.findById\(/,
-  'table.write': /\btable\d*\.put\(|\bitem\b[^;]*\bcondition:/,
-  'table.update': /\bupdate: (?!\{)[\w.]+[,(]/,
-  'table.delete': /\bremove: [\w.]+[,( ]/,
-  'table.check': /\bcheck: (?!\{)[\w.]+\(/,
-  'table.insert': /\btable\d*\.insertMany\(/,
+/** What the code of each call of the table looks like, in a bundle that is not minified. */
+const code: Record<TableCall, RegExp> = {
+  get: /\btable\d*\.get\(/,
+  getMany: /\btable\d*\.getMany\(/,
+  query: /\btable\d*\.(readRange|countRange)\(/,
+  find: /\btable\d*\.findById\(/,
+  put: /\btable\d*\.put\(|\bitem\b[^;]*\bcondition:/,
+  update: /\bupdate: (?!\{)[\w.]+[,(]/,
+  delete: /\bremove: [\w.]+[,( ]/,
+  check: /\bcheck: (?!\{)[\w.]+\(/,
+  insert: /\btable\d*\.insertMany\(/,
 }
 
 const throttled = new Set(
@@ -29,35 +30,35 @@ const throttled = new Set(
 const requests = new Set(routes.map((entry) => functionOf(entry).name))
 
 /** Code that a function contains and never runs. */
-const idle: { reason: string; use: Right; of: (name: string) => boolean }[] = [
+const idle: { reason: string; call: TableCall; of: (name: string) => boolean }[] = [
   {
     reason: 'only a throttled route counts its requests in several windows',
-    use: 'table.read-many',
+    call: 'getMany',
     of: (name) => requests.has(name) && !throttled.has(name),
   },
   {
     reason: 'only a throttled route counts its requests',
-    use: 'table.update',
+    call: 'update',
     of: (name) => requests.has(name) && !throttled.has(name),
   },
   {
     reason: 'only a refund is a saga with an entry of pending ones',
-    use: 'table.delete',
+    call: 'delete',
     of: (name) => requests.has(name) && name !== 'refunds.create',
   },
   {
     reason: 'the route accepts neither an idempotency key nor an API key',
-    use: 'table.read',
+    call: 'get',
     of: (name) => ['health.read', 'webhooks.receive'].includes(name),
   },
   {
     reason: 'the route is public, so nothing is denied',
-    use: 'table.write',
+    call: 'put',
     of: (name) => name === 'health.read',
   },
 ]
 
-/** The uses that each adapter other than the table's is for. */
+/** The uses that each adapter is for. */
 const adapters: Readonly<Record<string, Right[]>> = {
   'platform/aws/s3-files': [
     'files.write',
@@ -75,7 +76,7 @@ const adapters: Readonly<Record<string, Right[]>> = {
 }
 
 /** The guard of @aws-lambda-powertools/idempotency, which has a client of its own. */
-const ofLibraries: Readonly<Record<string, Right[]>> = { 'otp.send': ['table.update', 'table.delete'] }
+const ofLibraries: Readonly<Record<string, TableCall[]>> = { 'otp.send': ['update', 'delete'] }
 
 const { outputFiles } = await build({
   ...commonOptions,
@@ -88,22 +89,22 @@ const { outputFiles } = await build({
 const texts = new Map(outputFiles.map(({ path, text }) => [basename(path, '.mjs'), text]))
 const reachable = new Map(
   [...texts].map(([name, text]) => {
-    const uses = Object.entries(code).filter(([, pattern]) => pattern.test(text))
-    return [name, uses.map(([use]) => use as Right)]
+    const calls = Object.entries(code).filter(([, pattern]) => pattern.test(text))
+    return [name, calls.map(([call]) => call as TableCall)]
   }),
 )
 
-describe.each([...declaredUses()])('%s', (name, uses) => {
+describe.each([...declaredUses()])('%s', (name, { uses, table }) => {
   const reached = [...(reachable.get(name) ?? []), ...(ofLibraries[name] ?? [])]
 
-  test('contains code for each access to the table that its role permits', () => {
-    const permitted = [...uses].filter((use) => use in code)
-    expect(permitted.filter((use) => !reached.includes(use))).toEqual([])
+  test('contains code for each call of the table that it declares', () => {
+    const declared = Object.keys(table) as TableCall[]
+    expect(declared.filter((call) => !reached.includes(call))).toEqual([])
   })
 
-  test('is permitted each access to the table that its code contains, unless that never runs', () => {
-    const runs = reached.filter((use) => !idle.some((one) => one.use === use && one.of(name)))
-    expect(runs.filter((use) => !uses.has(use))).toEqual([])
+  test('declares each call of the table that its code contains, unless that never runs', () => {
+    const runs = reached.filter((one) => !idle.some(({ call, of }) => call === one && of(name)))
+    expect(runs.filter((call) => !table[call])).toEqual([])
   })
 
   test('contains the other adapters that its role permits to use, and no more', () => {

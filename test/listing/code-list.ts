@@ -48,7 +48,8 @@ const route = defineRoute({
   listing: codeListing,
   reply: { status: () => 200, schema: () => listEnvelope('List', v.unknown()), etag: true },
   errors: [],
-  uses: ['table.read', 'secret.read'],
+  uses: ['secret.read'],
+  table: { get: ['code_lock'], getMany: ['code'], query: ['code', 'code_lock'] },
   impact: '',
 })
 

@@ -79,6 +79,7 @@ const createThing = defineRoute({
     }),
   headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart' } }),
   reply: { ...things.reply, status: () => 201, replayStatus: () => 200, etag: true, location: true },
+  table: { put: ['order'] },
 })
 const readThing = defineRoute({
   ...things,

@@ -47,6 +47,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
+import { watchedTable } from '#test/support/declared-table.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf, testSecret } from '#test/support/service.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
@@ -352,8 +353,7 @@ export class World {
     const accesses = this.accesses.get(process.runs) ?? new Set()
     this.accesses.set(process.runs, accesses)
     const access = { clock: process.clock, budget, criticality }
-    return memoryTable(this.store, access, ({ name, changes, effect, conflict, partial }) => {
-      for (const used of changes.length > 0 ? changes.flatMap(Object.keys) : [name]) accesses.add(used)
+    const opened = memoryTable(this.store, access, ({ name, changes, effect, conflict, partial }) => {
       return process.call({
         name: this.scheduler.timeline ? [name, ...changes.map(entityOf)].join(' ') : name,
         effect,
@@ -362,6 +362,7 @@ export class World {
         timeoutMilliseconds: Math.min(3000, budget.remaining()),
       })
     })
+    return watchedTable(opened, (call, kind) => accesses.add(`${call} ${kind}`))
   }
 
   #fileStore(process: Process, budget: Budget): FileStore {

@@ -12,11 +12,19 @@ import { readMerged } from '#shared/platform/listing/merge.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
-import { gatewayPathOf, methodsByPath, methodsOf, type Route } from '#shared/platform/request/route.ts'
+import {
+  gatewayPathOf,
+  methodsByPath,
+  methodsOf,
+  type Route,
+  type TableCall,
+  tableUseOf,
+} from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf, shardsOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Transit } from '#test/simulation/memory-table.ts'
+import { checkDeclared, watchedTable } from './declared-table.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
@@ -164,9 +172,29 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         sourceAddress: from,
       }
       const called = await Promise.all(matched.endpoints.map(({ load }) => load()))
-      const response = await handleRequest(openRequest(called, received, runtime))
+      const opened = openRequest(called, received, {
+        ...runtime,
+        openTable: (...opening) => watchedTable(runtime.openTable(...opening), checkAccess),
+      })
+      const undeclared: unknown[] = []
+      const response = await handleRequest(opened)
+      // The response to a failed access is a 500, which does not say what to add.
+      if (undeclared.length > 0) throw undeclared[0]
       const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
       return { ...response, json: json ? JSON.parse(json) : undefined }
+
+      function checkAccess(call: TableCall, kind: string): void {
+        const { route } = opened
+        const { operation: name } = route
+        const folder = routes.find((entry) => entry.route === route)?.folder
+        const file = folder ? `functions/${folder}/route.ts` : 'its route'
+        try {
+          checkDeclared({ name, use: tableUseOf(route, settings), file }, call, kind)
+        } catch (thrown) {
+          undeclared.push(thrown)
+          throw thrown
+        }
+      }
     },
     async items(tenant, entity) {
       const partitions = partitionsOf(tenant, entity, shardsOf(settings, tenant).reads)

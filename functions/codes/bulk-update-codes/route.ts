@@ -50,6 +50,7 @@ export const route = defineRoute({
   }),
   reply: { status: () => 207, schema: BulkView },
   errors: [],
-  uses: ['table.read', 'table.query', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['code'], find: ['code'], query: ['batch'], put: ['batch', 'code'] },
   impact: 'Discount codes cannot be updated in bulk.',
 })

@@ -38,6 +38,7 @@ export const route = defineRoute({
     'VALIDATION.date.range',
     'CONFLICT.code.exists',
   ],
-  uses: ['table.read', 'table.write'],
+  uses: [],
+  table: { put: ['code', 'code_lock'] },
   impact: 'No discount code can be created.',
 })

@@ -30,6 +30,7 @@ export const route = defineRoute({
     attachment: true,
   },
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
-  uses: ['table.read', 'table.query', 'table.write', 'files.write', 'files.link'],
+  uses: ['files.write', 'files.link'],
+  table: { query: ['code'] },
   impact: 'Discount codes cannot be exported.',
 })

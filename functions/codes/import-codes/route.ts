@@ -31,6 +31,7 @@ export const route = defineRoute({
     'VALIDATION.csv.malformed',
     'VALIDATION.csv.too_many_rows',
   ],
-  uses: ['table.read', 'table.query', 'table.write'],
+  uses: [],
+  table: { query: ['batch'], put: ['batch', 'code', 'code_lock'] },
   impact: 'No discount codes can be imported.',
 })

@@ -23,6 +23,7 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['table.read', 'table.read-many', 'table.query', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: { get: ['code_lock'], getMany: ['code'], query: ['code', 'code_lock'] },
   impact: 'Discount codes cannot be listed or searched.',
 })

@@ -14,6 +14,7 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code'],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['code'], find: ['code'] },
   impact: 'No discount code can be read by its id.',
 })

@@ -20,6 +20,7 @@ export const route = defineRoute({
   example: () => ({}),
   reply: { status: () => 200, schema: CodeView, etag: true },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
-  uses: ['table.read', 'table.find', 'table.write', 'table.delete'],
+  uses: [],
+  table: { get: ['code'], find: ['code'], put: ['code', 'code_lock'], delete: ['code_lock'] },
   impact: 'No deleted discount code can be restored.',
 })

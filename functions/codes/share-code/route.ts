@@ -36,6 +36,7 @@ export const route = defineRoute({
     ),
   },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['code'], find: ['code'] },
   impact: 'No discount code can be shared.',
 })

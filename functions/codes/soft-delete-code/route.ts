@@ -24,6 +24,13 @@ export const route = defineRoute({
   },
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.field.enum'],
-  uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
+  uses: [],
+  table: {
+    get: ['code'],
+    find: ['code'],
+    put: ['code', 'code_lock'],
+    update: ['code'],
+    delete: ['code_lock'],
+  },
   impact: 'No discount code can be deleted.',
 })

@@ -28,6 +28,7 @@ export const route = defineRoute({
     'CONFLICT.soft_deleted',
     'CONFLICT.etag.mismatch',
   ],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['code'], find: ['code'], put: ['code'] },
   impact: 'No discount code can be changed.',
 })

@@ -38,6 +38,12 @@ export const route = defineRoute({
     'CONFLICT.code.not_combinable',
     'NOT_FOUND.cart',
   ],
-  uses: ['table.read', 'table.read-many', 'table.query', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: {
+    get: ['cart', 'code', 'code_lock'],
+    getMany: ['code'],
+    query: ['cart_line'],
+    put: ['cart', 'verification'],
+  },
   impact: 'No discount can be verified or applied to a cart.',
 })

@@ -22,6 +22,11 @@ export const route = defineRoute({
   bodyBytes: importBytes,
   reply: { status: () => 202, schema: () => OperationStatus, location: true },
   errors: ['VALIDATION.body.encoding', 'VALIDATION.url.private_range'],
-  uses: ['table.read', 'table.write', 'table.update', 'imports.write'],
+  uses: ['imports.write'],
+  table: {
+    get: ['file_reservation', 'operation', 'operation_count'],
+    put: ['file_reservation', 'operation', 'unfinished-operation'],
+    update: ['operation_count'],
+  },
   impact: 'No customers can be imported.',
 })

@@ -18,6 +18,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
   errors: ['VALIDATION.email'],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: { put: ['password_reset'] },
   impact: 'Nobody can request a password reset.',
 })

@@ -30,6 +30,7 @@ export const route = defineRoute({
     'POLICY.mfa.required',
     'POLICY.password.change_required',
   ],
-  uses: ['table.read', 'table.write', 'secret.read', 'pool.client', 'pool.login'],
+  uses: ['secret.read', 'pool.client', 'pool.login'],
+  table: { put: ['login'] },
   impact: 'Nobody can log in with a password.',
 })

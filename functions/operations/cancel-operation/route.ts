@@ -20,6 +20,12 @@ export const route = defineRoute({
   example: () => ({}),
   reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
-  uses: ['table.read', 'table.find', 'table.write', 'table.update', 'table.delete'],
+  uses: [],
+  table: {
+    get: ['operation'],
+    find: ['operation'],
+    update: ['operation', 'operation_count'],
+    delete: ['unfinished-operation'],
+  },
   impact: 'No import can be canceled.',
 })

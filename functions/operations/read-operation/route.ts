@@ -13,6 +13,7 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: { status: () => 200, schema: OperationView, etag: true },
   errors: ['NOT_FOUND.operation'],
-  uses: ['table.read', 'table.find', 'table.write', 'rejects.read'],
+  uses: ['rejects.read'],
+  table: { get: ['operation'], find: ['operation'] },
   impact: 'The progress and the result of imports cannot be read.',
 })

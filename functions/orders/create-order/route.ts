@@ -26,6 +26,7 @@ export const route = defineRoute({
     location: true,
   },
   errors: [],
-  uses: ['table.read', 'table.write'],
+  uses: [],
+  table: { put: ['order'] },
   impact: 'No order can be placed.',
 })

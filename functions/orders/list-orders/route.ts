@@ -23,6 +23,7 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['table.read', 'table.query', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: { query: ['order'] },
   impact: 'Orders cannot be listed or searched.',
 })

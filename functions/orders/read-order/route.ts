@@ -15,6 +15,7 @@ export const route = defineRoute({
   latency: { p95: 200, p99: 600 },
   reply: { status: () => 200, schema: OrderView, etag: true },
   errors: ['NOT_FOUND.order', 'GONE.order'],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['order'], find: ['order'] },
   impact: 'No order can be read by its id.',
 })

@@ -21,6 +21,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => OtpStatus },
   errors: ['VALIDATION.email'],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: { get: ['otp'], put: ['mail', 'otp'] },
   impact: 'No one-time code can be requested, so nobody can log in with one.',
 })

@@ -31,6 +31,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => Session },
   errors: ['VALIDATION.email', 'CODE.invalid'],
-  uses: ['table.read', 'table.write', 'secret.read'],
+  uses: ['secret.read'],
+  table: { get: ['otp'], put: ['otp', 'session'] },
   impact: 'Nobody can log in with a one-time code.',
 })

@@ -1,5 +1,6 @@
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { RefundRequest, RefundView } from '#shared/refunds/refund.ts'
+import { settlement } from '#shared/refunds/settle-refund.ts'
 
 export const route = defineRoute({
   operation: 'refunds.create',
@@ -24,6 +25,11 @@ export const route = defineRoute({
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
   ],
-  uses: ['table.read', 'table.write', 'table.update', 'table.delete', 'secret.payments'],
+  uses: ['secret.payments'],
+  table: {
+    ...settlement,
+    put: [...settlement.put, 'pending-saga'],
+    delete: [...settlement.delete, 'pending-saga'],
+  },
   impact: 'No charge can be refunded.',
 })

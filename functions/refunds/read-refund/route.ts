@@ -13,6 +13,7 @@ export const route = defineRoute({
   idempotency: 'none',
   reply: { status: () => 200, schema: RefundView, etag: true },
   errors: ['NOT_FOUND.refund'],
-  uses: ['table.read', 'table.find', 'table.write'],
+  uses: [],
+  table: { get: ['refund'], find: ['refund'] },
   impact: 'No refund can be read by its id.',
 })

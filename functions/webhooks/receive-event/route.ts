@@ -29,6 +29,7 @@ export const route = defineRoute({
   }),
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],
-  uses: ['table.write', 'secret.webhooks'],
+  uses: ['secret.webhooks'],
+  table: { put: ['inbox'] },
   impact: 'Events of other services are not received; their senders retry.',
 })

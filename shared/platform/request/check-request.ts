@@ -14,7 +14,15 @@ import { type Input, isKnown } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
 import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
-import { atPath, type BodyType, bodyLimitOf, bodyTypesOf, type Route, takesSession } from './route.ts'
+import {
+  atPath,
+  type BodyType,
+  bodyLimitOf,
+  bodyTypesOf,
+  mayBeBlocked,
+  type Route,
+  takesSession,
+} from './route.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 /**
@@ -44,10 +52,10 @@ export function checkRequest(context: RequestContext): void {
   throw failField(settings['limits.tooLarge'], 'body', { reason: 'too_large', max, actual }, { http: 413 })
 }
 
-/** Rejects a request in a blocked tenant. A route that never reads the table serves all. @throws POLICY.account.locked */
+/** Rejects a request in a blocked tenant. @throws POLICY.account.locked */
 export async function checkNotBlocked(context: RequestContext, tenant: string): Promise<void> {
   const { route, isBlocked } = context
-  if (!route.uses.includes('table.read')) return
+  if (!mayBeBlocked(route)) return
   if (await isBlocked(tenant, context.table)) throw fail('POLICY.account.locked')
 }
 

@@ -149,6 +149,26 @@ export function pendingKeyOf(work: PendingWork, id: string): Key {
   return { pk: `${work}#${hashedOf(id, pendingPartitions)}`, sk: id }
 }
 
+/**
+ * Items of no entity, which are found by a name or a hash: idempotency records, windows of rate limits, the list of blocked
+ * tenants, one-time codes, mails, messages that were handled once, received events, rows of batches, and the chunks and the
+ * pace of imports.
+ */
+type NamedItem =
+  | 'idempotency'
+  | 'rate'
+  | 'blocked-tenants'
+  | 'otp'
+  | 'mail'
+  | 'once'
+  | 'inbox'
+  | 'batch'
+  | 'import_chunk'
+  | 'import_pace'
+
+/** The first part of a partition key, by which functions get their permissions (`TableUse`). */
+export type PartitionKind = Entity | PendingWork | NamedItem
+
 /** Returns the tenant and entity of a partition key. */
 export function ownerOf(pk: string): { entity: string; tenant: string } {
   const [entity = '', tenant = ''] = pk.split('#')
