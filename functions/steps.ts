@@ -39,9 +39,9 @@ export const steps: readonly StepEntry[] = [
     description: 'Import the rows of a chunk',
     uses: ['imports.read', 'rejects.write'],
     table: {
-      get: ['operation', 'import_chunk'],
-      put: ['customer', 'import_chunk'],
-      update: ['operation', 'import_pace'],
+      get: ['import_chunk', 'import_pace', 'operation'],
+      put: ['customer', 'import_chunk', 'import_pace'],
+      update: ['operation'],
       insert: ['customer'],
     },
     impact: 'Imports fail after a part of their rows.',

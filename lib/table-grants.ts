@@ -1,7 +1,7 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import { Grant } from 'aws-cdk-lib/aws-iam'
 import type { TableCall, TableUse } from '#shared/platform/request/route.ts'
-import { byIdIndex, type PartitionKind } from '#shared/platform/table/keys.ts'
+import { byIdIndex, type PartitionKind, singleItems } from '#shared/platform/table/keys.ts'
 import type { DataTable } from './data-table.ts'
 
 /** The action of each call on the table itself. */
@@ -59,7 +59,8 @@ function callsOf(use: TableUse, actions: Partial<Record<TableCall, string>>) {
   })
 }
 
-/** Returns the patterns of partition keys, each once and in order. One item is the only one of its kind. */
-export function leadingKeys(kinds: readonly PartitionKind[]): string[] {
-  return [...new Set(kinds)].sort().map((kind) => (kind === 'blocked-tenants' ? kind : `${kind}#*`))
+/** Returns the patterns of partition keys, each once and in order. */
+function leadingKeys(kinds: readonly PartitionKind[]): string[] {
+  const single = new Set<PartitionKind>(singleItems)
+  return [...new Set(kinds)].sort().map((kind) => (single.has(kind) ? kind : `${kind}#*`))
 }

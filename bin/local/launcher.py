@@ -9,7 +9,7 @@ Changes behaviors for which the engine has no setting:
 * The engine calls the function of a user pool once for each token that it issues. AWS calls it once
   for all, so the audit holds one record for each refresh.
 * The engine enforces the permissions of the functions' roles (AUTH=true) and refuses five kinds of calls that AWS
-  would allow. `allow_as_aws_does` names them.
+  would allow. `allow_as_aws_does` names them. It does not know dynamodb:LeadingKeys: `name_leading_keys` adds this key.
 * The engine serves every web page and every user of the machine. `gate.py` refuses them. The keys that it gives to
   the roles of functions follow from their names; here they are random.
 * The engine ends with the command that started it, even if that command is killed. The command holds
@@ -25,6 +25,7 @@ Changes behaviors for which the engine has no setting:
 import collections
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -226,6 +227,32 @@ def allow_as_aws_does() -> None:
     iam_actions.extract_resource_arn = resource_of_entries
 
 
+def name_leading_keys() -> None:
+    # The roles of functions are limited to the items that each function declares.
+    context_of = iam_actions.dynamodb_service_context
+
+    def context_with_keys(body):
+        keys = leading_keys(json.loads(body or b"{}"))
+        return {**context_of(body), **({"dynamodb:LeadingKeys": keys} if keys else {})}
+
+    iam_actions.dynamodb_service_context = context_with_keys
+
+
+def leading_keys(request: dict) -> list:
+    """The partition keys that a request to DynamoDB names; of a transaction, those of all its parts."""
+    parts = [request, *(part for entry in request.get("TransactItems", []) for part in entry.values())]
+    keys = [part[name].get("pk") for part in parts for name in ("Key", "Item") if name in part]
+    batches = [batch for batch in request.get("RequestItems", {}).values() if isinstance(batch, dict)]
+    keys += [key.get("pk") for batch in batches for key in batch["Keys"]]
+    for statement in request.get("Statements", []):
+        names = re.findall(r"'(\w+)': \?", statement["Statement"])
+        keys.append(dict(zip(names, statement.get("Parameters", []))).get("pk"))
+    condition = re.match(r"\w+ = (:\w+)", request.get("KeyConditionExpression", ""))
+    if condition:
+        keys.append(request["ExpressionAttributeValues"].get(condition[1]))
+    return [key["S"] for key in keys if key]
+
+
 def describe_no_content() -> None:
     send = app._send_response
 
@@ -273,6 +300,7 @@ keep_attributes_in_nested_stacks()
 ask_for_claims_once()
 record_activity()
 allow_as_aws_does()
+name_leading_keys()
 describe_no_content()
 record_permissions()
 threading.Thread(target=end_with_parent, daemon=True).start()

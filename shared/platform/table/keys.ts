@@ -149,25 +149,14 @@ export function pendingKeyOf(work: PendingWork, id: string): Key {
   return { pk: `${work}#${hashedOf(id, pendingPartitions)}`, sk: id }
 }
 
-/**
- * Items of no entity, which are found by a name or a hash: idempotency records, windows of rate limits, the list of blocked
- * tenants, one-time codes, mails, messages that were handled once, received events, rows of batches, and the chunks and the
- * pace of imports.
- */
-type NamedItem =
-  | 'idempotency'
-  | 'rate'
-  | 'blocked-tenants'
-  | 'otp'
-  | 'mail'
-  | 'once'
-  | 'inbox'
-  | 'batch'
-  | 'import_chunk'
-  | 'import_pace'
+/** Items of no entity, which are found by a name or a hash. */
+type NamedItem = 'idempotency' | 'rate' | 'otp' | 'mail' | 'once' | 'inbox' | 'batch' | 'import_chunk'
+
+/** Items of which there is one. Their partition key is their name. */
+export const singleItems = ['blocked-tenants', 'import_pace'] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
-export type PartitionKind = Entity | PendingWork | NamedItem
+export type PartitionKind = Entity | PendingWork | NamedItem | (typeof singleItems)[number]
 
 /** Returns the tenant and entity of a partition key. */
 export function ownerOf(pk: string): { entity: string; tenant: string } {

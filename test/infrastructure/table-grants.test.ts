@@ -1,0 +1,134 @@
+import { describe, expect, test } from '@jest/globals'
+import { pascalCase } from '#lib/function-entries.ts'
+import { paceKey } from '#shared/imports/pace.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
+import type { TableCall, TableUse } from '#shared/platform/request/route.ts'
+import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
+import { declaredUses } from './declared-uses.ts'
+import { resourceNamed, synthesise } from './synthesis.ts'
+
+const { template, settings } = await synthesise('prod')
+
+/** AWS limits the inline policies of a role to this number of characters, without white space. */
+const maxPolicyCharacters = 10_240
+
+const actionOf: Record<Exclude<TableCall, 'find'>, string> = {
+  get: 'dynamodb:GetItem',
+  getMany: 'dynamodb:BatchGetItem',
+  query: 'dynamodb:Query',
+  put: 'dynamodb:PutItem',
+  update: 'dynamodb:UpdateItem',
+  delete: 'dynamodb:DeleteItem',
+  check: 'dynamodb:ConditionCheckItem',
+  insert: 'dynamodb:PartiQLInsert',
+}
+const calls = Object.keys(actionOf) as (keyof typeof actionOf)[]
+const changes = ['put', 'update', 'delete', 'check', 'insert'] as const
+
+interface Statement {
+  Effect: string
+  Action: string | string[]
+  Resource: unknown
+  Condition?: Record<string, Record<string, string | string[]>>
+}
+
+const declared = [...declaredUses(settings)]
+  .filter(([, { table }]) => Object.keys(table).length > 0)
+  .map(([name, { table }]) => ({ name, table, statements: statementsOf(name) }))
+
+/** A partition key of each kind of items. */
+const samples = new Map<PartitionKind, string>([
+  ...declared.flatMap(({ table }) => Object.values(table).flat()).map((kind) => [kind, `${kind}#x`] as const),
+  ...Object.keys(entities).map((name) => {
+    const entity = name as keyof typeof entities
+    return [entity, keyOf('acme', entity, 'x').pk] as const
+  }),
+  ['pending-saga', pendingKeyOf('pending-saga', 'x').pk],
+  ['blocked-tenants', blockedTenantsKey.pk],
+  ['import_pace', paceKey.pk],
+])
+
+describe.each(declared)('$name', ({ name, table, statements }) => {
+  test.each(calls)('may %s the items that it declares, and no others', (call) => {
+    const permitted = [...samples].filter(([, pk]) => allows(statements, actionOf[call], [pk]))
+    expect(permitted.map(([kind]) => kind).sort()).toEqual(permittedKinds(table, call))
+  })
+
+  test('may not access an item of another kind together with its own', () => {
+    const mixed = calls.filter((call) => {
+      const kinds = permittedKinds(table, call)
+      const keys = [kinds, [...samples.keys()].filter((kind) => !kinds.includes(kind))].flatMap(
+        ([kind]) => samples.get(kind as PartitionKind) ?? [],
+      )
+      return allows(statements, actionOf[call], keys)
+    })
+    expect(mixed).toEqual([])
+  })
+
+  test('may make no call that names no item', () => {
+    const withoutKey = calls.filter((call) => allows(statements, actionOf[call], []))
+    expect(withoutKey).toEqual([])
+  })
+
+  test('may never scan', () => {
+    expect(statements.flatMap(({ Action }) => Action)).not.toContain('dynamodb:Scan')
+  })
+
+  test('has policies of a size that AWS accepts', () => {
+    expect(JSON.stringify(policyOf(name)).length).toBeLessThan(maxPolicyCharacters)
+  })
+})
+
+test('a call without credentials writes neither API keys nor the items of customers', () => {
+  const { statements = [] } = declared.find(({ name }) => name === 'otp.request') ?? {}
+  const written = [...samples].filter(([, pk]) => allows(statements, 'dynamodb:PutItem', [pk]))
+  expect(written.map(([kind]) => kind).sort()).toEqual(['idempotency', 'mail', 'otp', 'rate'])
+})
+
+/** All changes have one list, because they may be parts of one transaction. */
+function permittedKinds(table: TableUse, call: TableCall): PartitionKind[] {
+  const own = table[call] ?? []
+  const isChange = changes.some((one) => one === call)
+  const kinds = isChange && own.length > 0 ? changes.flatMap((one) => table[one] ?? []) : own
+  return [...new Set(kinds)].sort()
+}
+
+function policyOf(name: string): { Statement: Statement[] } {
+  const { Properties } = resourceNamed(template, 'AWS::IAM::Policy', `${pascalCase(name)}RoleDefaultPolicy`)
+  return Properties.PolicyDocument
+}
+
+/** Returns the statements on the table itself. */
+function statementsOf(name: string): Statement[] {
+  return policyOf(name).Statement.filter(
+    ({ Resource: on, Action }) =>
+      [Action].flat().some((one) => one.startsWith('dynamodb:')) &&
+      JSON.stringify(on).startsWith('{"Fn::GetAtt"'),
+  )
+}
+
+/** Evaluates statements as IAM does. @param keys the partition keys of a call */
+function allows(statements: readonly Statement[], action: string, keys: readonly string[]): boolean {
+  return statements.some(
+    ({ Effect, Action, Condition = {} }) =>
+      Effect === 'Allow' &&
+      [Action].flat().includes(action) &&
+      Object.entries(Condition).every(([operator, values]) => meets(operator, values, keys)),
+  )
+}
+
+function meets(
+  operator: string,
+  values: Record<string, string | string[]>,
+  keys: readonly string[],
+): boolean {
+  const expected = [values['dynamodb:LeadingKeys'] ?? []].flat()
+  if (operator === 'Null') return expected.includes(String(keys.length === 0))
+  if (operator !== 'ForAllValues:StringLike') throw new Error(`the test does not know ${operator}`)
+  return keys.every((key) => expected.some((pattern) => isLike(key, pattern)))
+}
+
+function isLike(key: string, pattern: string): boolean {
+  const literals = pattern.split('*').map((part) => part.replace(/[.?+^$()[\]{}|\\]/g, '\\$&'))
+  return new RegExp(`^${literals.join('.*')}$`).test(key)
+}
