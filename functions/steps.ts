@@ -1,5 +1,6 @@
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import type { TableUse, Use } from '#shared/platform/request/route.ts'
+import type { Use } from '#shared/platform/request/route.ts'
+import type { TableUse } from '#shared/platform/table/table.ts'
 
 /** A function that the import workflow invokes. */
 export interface StepEntry {

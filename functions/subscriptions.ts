@@ -1,5 +1,6 @@
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
-import { joined, type TableUse, type Use } from '#shared/platform/request/route.ts'
+import type { Use } from '#shared/platform/request/route.ts'
+import type { TableUse } from '#shared/platform/table/table.ts'
 import { settlement } from '#shared/refunds/settle-refund.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
@@ -62,16 +63,14 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Handle received events',
     source: { queue: 'webhooks' },
     uses: ['queue.webhooks'],
-    table: joined([
-      settlement,
-      {
-        get: ['blocked-tenants', 'cart', 'cart_line', 'inbox', 'order'],
-        getMany: ['code'],
-        find: ['order', 'refund'],
-        put: ['cart', 'cart_line', 'order'],
-        update: ['inbox'],
-      },
-    ]),
+    table: {
+      get: [...settlement.get, 'blocked-tenants', 'cart', 'cart_line', 'inbox', 'order'],
+      getMany: ['code'],
+      find: ['order', 'refund'],
+      put: [...settlement.put, 'cart', 'cart_line', 'order'],
+      update: [...settlement.update, 'inbox'],
+      delete: settlement.delete,
+    },
     impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },
   {
@@ -120,16 +119,13 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Finish pending refunds, and ask the provider about those that it has not settled',
     source: 'every.minute',
     uses: ['secret.payments'],
-    table: joined([
-      settlement,
-      {
-        get: ['idempotency'],
-        query: ['open-refund', 'pending-saga'],
-        put: ['idempotency'],
-        update: ['open-refund'],
-        delete: ['pending-saga'],
-      },
-    ]),
+    table: {
+      get: [...settlement.get, 'idempotency'],
+      query: ['open-refund', 'pending-saga'],
+      put: [...settlement.put, 'idempotency'],
+      update: [...settlement.update, 'open-refund'],
+      delete: [...settlement.delete, 'pending-saga'],
+    },
     impact:
       'Interrupted refunds stay pending until their callers retry, and accepted ones until an event settles them.',
   },

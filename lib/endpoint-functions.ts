@@ -4,11 +4,9 @@ import type { Construct } from 'constructs'
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import {
   gatewayPathOf,
-  joined,
   methodsByPath,
   pathOf,
   type Route,
-  tableUseOf,
   usesCookies,
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -17,6 +15,7 @@ import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
 import { provisionedExecutions } from './provisioned-concurrency.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
+import { joined, tableUseOf } from './table-use.ts'
 
 /** A route with the function that handles it. */
 export interface Endpoint {

@@ -1,7 +1,7 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import { Grant } from 'aws-cdk-lib/aws-iam'
-import type { TableCall, TableUse } from '#shared/platform/request/route.ts'
 import { byIdIndex, type PartitionKind, singleItems } from '#shared/platform/table/keys.ts'
+import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import type { DataTable } from './data-table.ts'
 
 /** The action of each call on the table itself. */

@@ -6,7 +6,7 @@ import { functionEntries, pascalCase, preflight, unknownRoute } from '#lib/funct
 import type { Right } from '#lib/rights.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
-import type { TableCall } from '#shared/platform/request/route.ts'
+import type { TableCall } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
 import {
   hasResource,

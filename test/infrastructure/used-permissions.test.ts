@@ -5,7 +5,7 @@ import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/rights.ts'
-import type { TableCall } from '#shared/platform/request/route.ts'
+import type { TableCall } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { declaredUses } from './declared-uses.ts'
 

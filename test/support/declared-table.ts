@@ -1,5 +1,5 @@
-import type { TableCall, TableUse } from '#shared/platform/request/route.ts'
 import { ownerOf, type PartitionKind } from '#shared/platform/table/keys.ts'
+import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { type Change, keyOfChange, type Table } from '#shared/platform/table/table.ts'
 
 /** Called with each access to the table, before it. */

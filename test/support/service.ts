@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
+import { tableUseOf } from '#lib/table-use.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
@@ -12,16 +13,9 @@ import { readMerged } from '#shared/platform/listing/merge.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
-import {
-  gatewayPathOf,
-  methodsByPath,
-  methodsOf,
-  type Route,
-  type TableCall,
-  tableUseOf,
-} from '#shared/platform/request/route.ts'
+import { gatewayPathOf, methodsByPath, methodsOf, type Route } from '#shared/platform/request/route.ts'
 import { type Entity, type Item, partitionsOf, shardsOf } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import type { Table, TableCall } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Transit } from '#test/simulation/memory-table.ts'
 import { checkDeclared, watchedTable } from './declared-table.ts'

@@ -3,23 +3,8 @@ import type { ErrorCode } from '../../error-catalog.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
 import type { Access } from '../identity/authorize.ts'
 import type { RouteListing } from '../listing/list-query.ts'
-import type { PartitionKind } from '../table/keys.ts'
+import type { TableUse } from '../table/table.ts'
 import type { WindowLimit } from '../table/window.ts'
-
-/** The calls of the table that permissions distinguish. `find` reads the index by id. */
-export type TableCall =
-  | 'get'
-  | 'getMany'
-  | 'query'
-  | 'find'
-  | 'put'
-  | 'update'
-  | 'insert'
-  | 'delete'
-  | 'check'
-
-/** The items that a function accesses with each call. Its permissions on the table come only from these. */
-export type TableUse = { readonly [Call in TableCall]?: readonly PartitionKind[] }
 
 /** A capability of a function other than the table. Its AWS permissions come only from these. */
 export type Use =
@@ -156,34 +141,6 @@ export function defineRoute<const Body extends v.GenericSchema = never>(route: R
 /** Returns whether many equal denials of a route share an audit record. Those of sensitive actions never do. */
 export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>): boolean {
   return method === 'GET' && (access === 'read' || access === 'list')
-}
-
-/** Returns the union of what several functions or routes do with the table. */
-export function joined(all: readonly TableUse[]): TableUse {
-  const calls = all.flatMap((use) => Object.entries(use) as [TableCall, readonly PartitionKind[]][])
-  const byCall = Map.groupBy(calls, ([call]) => call)
-  return Object.fromEntries(
-    Array.from(byCall, ([call, uses]) => [call, [...new Set(uses.flatMap(([, kinds]) => kinds))]]),
-  )
-}
-
-/**
- * Returns what requests of a route do with the table: its own, and what the platform does to authenticate a caller, to
- * reject a blocked tenant, to record a denial or a key, and to count.
- */
-export function tableUseOf(route: Route, settings: Settings): TableUse {
-  const { table = {}, auth, idempotency, throttle, operation } = route
-  const limits = settings['limits.other'][operation] ?? []
-  const isCounted = throttle !== undefined || limits.length > 0
-  return joined([
-    table,
-    ...(mayBeBlocked(route) ? [{ get: ['blocked-tenants'] } as const] : []),
-    ...(auth === 'bearer' ? [{ get: ['api_key'], put: ['audit'] } as const] : []),
-    ...(takesSession(route, settings) ? [{ get: ['session'] } as const] : []),
-    ...(sumsDenials(route) ? [{ put: ['rate'], update: ['rate', 'audit'] } as const] : []),
-    ...(idempotency === 'none' ? [] : [{ get: ['idempotency'], put: ['idempotency'] } as const]),
-    ...(isCounted ? [{ get: ['rate'], getMany: ['rate'], put: ['rate'], update: ['rate'] } as const] : []),
-  ])
 }
 
 /** Returns whether a blocked tenant may not use a route. Senders of events and monitors belong to no tenant. */

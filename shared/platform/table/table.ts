@@ -1,6 +1,13 @@
 import type { ErrorCode } from '../../error-catalog.ts'
 import { adjacentId, type Budget, type Clock, lastIdAt, smallestId } from '../base/clock.ts'
-import { type Entity, type Item, type Key, type PendingWork, pendingPartitionsOf } from './keys.ts'
+import {
+  type Entity,
+  type Item,
+  type Key,
+  type PartitionKind,
+  type PendingWork,
+  pendingPartitionsOf,
+} from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
 export interface Range {
@@ -117,6 +124,21 @@ export interface Table {
   /** Inserts at most 25 items, each independently. @returns those that exist already, also from a lost attempt */
   insertMany(items: readonly Item[]): Promise<Item[]>
 }
+
+/** The calls of the table that permissions distinguish. `find` reads the index by id. */
+export type TableCall =
+  | 'get'
+  | 'getMany'
+  | 'query'
+  | 'find'
+  | 'put'
+  | 'update'
+  | 'insert'
+  | 'delete'
+  | 'check'
+
+/** The items that a function accesses with each call. Its permissions on the table come only from these. */
+export type TableUse = { readonly [Call in TableCall]?: readonly PartitionKind[] }
 
 /**
  * Whether a call may fail at once while its partition throttles: `sheddable` is a request whose caller retries later,

@@ -1,0 +1,32 @@
+import { mayBeBlocked, type Route, sumsDenials, takesSession } from '#shared/platform/request/route.ts'
+import type { PartitionKind } from '#shared/platform/table/keys.ts'
+import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
+
+/** Returns the union of what several functions or routes do with the table. */
+export function joined(all: readonly TableUse[]): TableUse {
+  const calls = all.flatMap((use) => Object.entries(use) as [TableCall, readonly PartitionKind[]][])
+  const byCall = Map.groupBy(calls, ([call]) => call)
+  return Object.fromEntries(
+    Array.from(byCall, ([call, uses]) => [call, [...new Set(uses.flatMap(([, kinds]) => kinds))]]),
+  )
+}
+
+/**
+ * Returns what requests of a route do with the table: its own, and what the platform does to authenticate a caller, to
+ * reject a blocked tenant, to record a denial or a key, and to count.
+ */
+export function tableUseOf(route: Route, settings: Settings): TableUse {
+  const { table = {}, auth, idempotency, throttle, operation } = route
+  const limits = settings['limits.other'][operation] ?? []
+  const isCounted = throttle !== undefined || limits.length > 0
+  return joined([
+    table,
+    ...(mayBeBlocked(route) ? [{ get: ['blocked-tenants'] } as const] : []),
+    ...(auth === 'bearer' ? [{ get: ['api_key'], put: ['audit'] } as const] : []),
+    ...(takesSession(route, settings) ? [{ get: ['session'] } as const] : []),
+    ...(sumsDenials(route) ? [{ put: ['rate'], update: ['rate', 'audit'] } as const] : []),
+    ...(idempotency === 'none' ? [] : [{ get: ['idempotency'], put: ['idempotency'] } as const]),
+    ...(isCounted ? [{ get: ['rate'], getMany: ['rate'], put: ['rate'], update: ['rate'] } as const] : []),
+  ])
+}
