@@ -16,7 +16,7 @@ function defineCreate(define: Define): void {
   define(
     'subscribers create',
     'Register an endpoint that receives events of a tenant, and print its id and the secret that signs them. The secret cannot be printed again. The URL is https and leads to public addresses; on the local run it may also lead to this machine.',
-    'subscribers create --tenant acme --url https://shop.acme.example/hooks --events order.placed,refund.*',
+    'subscribers create --tenant acme --url https://shop.acme.example/hooks --events "order.placed,refund.*"',
     'subscribers create --tenant acme --url https://shop.acme.example/hooks --events "*"',
   )
     .addOption(tenant)

@@ -111,7 +111,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:UpdateTable',
     'dynamodb:UpdateTimeToLive',
   ],
-  'table carry-over': ['dynamodb:BatchWriteItem', 'dynamodb:Scan'],
+  'table carry-over': ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:Query', 'dynamodb:Scan'],
   freeze: [
     'cloudformation:ListStackResources',
     'cloudwatch:GetMetricStatistics',

@@ -62,6 +62,7 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
         title: 'on prod the table is copied each night and each week, into a vault that survives the stack',
       },
     },
+    { command: 'VERSION=', ...replicated },
     { command: 'aws secretsmanager', ...replicated },
     {
       command: 'AWS_REGION=eu-central-1 npx cdk deploy',

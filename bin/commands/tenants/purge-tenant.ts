@@ -9,6 +9,7 @@ import {
   type Key,
   type PendingWork,
   partitionsOf,
+  pendingKeyOf,
 } from '#shared/platform/table/keys.ts'
 import { type Change, pendingEntries, type Update } from '#shared/platform/table/table.ts'
 import type { Report } from '../../cli/output.ts'
@@ -178,7 +179,11 @@ async function purgePartition(
       add: { [entity]: items.length },
       condition: 'none',
     }
-    const removals = items.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' as const }))
+    const keys: Key[] = items.map(({ pk, sk }) => ({ pk, sk }))
+    // The entries by which the sweeps find subscribers are in no partition of the tenant.
+    if (entity === 'subscriber')
+      keys.push(...items.map(({ sk }) => pendingKeyOf('registered-subscriber', sk)))
+    const removals = keys.map((remove) => ({ remove, condition: 'none' as const }))
     await transactUnlessHeld(operator, tenant, [...removals, count])
   }
 }

@@ -96,6 +96,8 @@ others, ${millions(smallTenant)} million orders take ${minutes(hoursOfCopy(small
    repeated. Ids hold their shard, so keys stay the same. API keys stay valid: they are stored as hashes without a secret.
    Hashes of e-mail addresses and user ids are keyed with \`DeploymentSecret\`: customers and carts are found again only
    if both cells have the same one.
+   Leave out its subscribers and their deliveries: each cell seals their secrets. Register them in the new cell with
+   \`npx commerce subscribers create\` before step 7.
 5. Compare: the number of items of each partition, and \`npx commerce refunds reconcile\` in the new cell without a difference.
 6. Move the custom domain and the DNS record, and point senders of webhooks at the new cell.
 7. Unblock the tenant in the new cell, and place a test order. It stays blocked in the old one.

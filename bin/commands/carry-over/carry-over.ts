@@ -1,49 +1,40 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { BatchWriteCommand, DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
-import type { Item, Key } from '#shared/platform/table/keys.ts'
-import type { Report } from '../cli/output.ts'
-import { type DeployedStack, outputOf } from './deployment.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import type { Report } from '../../cli/output.ts'
+import { type DeployedStack, outputOf } from '../deployment.ts'
+import { type CarriedSubscribers, carryOverSubscribers } from './carry-over-subscribers.ts'
+import { type Copying, putOf, removalOf, writeAll } from './copying.ts'
 
-interface CarryOver {
-  client: DynamoDBDocumentClient
-  source: string
-  target: string
+interface CarryOver extends Copying {
   /** Audit records from this time on are copied. */
   from: Date
   report?: Report
 }
 
 /** The numbers of copied audit records, copied holds, and holds of the target that the source has no more. */
-interface CarriedOver {
+interface CarriedOver extends CarriedSubscribers {
   audit: number
   holds: number
   released: number
 }
 
-type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key } }
-
-/** DynamoDB accepts so many items in a batch. */
-const batchItems = 25
 /** The parts of the table that are read in parallel. */
 const segments = 16
 const minuteMilliseconds = 60_000
 
 /**
  * Carries over to a restored table what it must not lose: the audit records of all tenants since a time, and the legal
- * holds and the blocked tenants as they stand now. It can be repeated. It reads both tables as a whole.
+ * holds, the blocked tenants, the subscribers and their deliveries as they stand now. It can be repeated. It reads both
+ * tables as a whole.
  */
-export async function carryOver({
-  client,
-  source,
-  target,
-  from,
-  report = () => {},
-}: CarryOver): Promise<CarriedOver> {
+export async function carryOver({ from, report = () => {}, ...copying }: CarryOver): Promise<CarriedOver> {
+  const { client, source, target } = copying
   // The record that sums equal denials has the time of its minute.
   const first = from.getTime() - (from.getTime() % minuteMilliseconds)
-  const done: CarriedOver = { audit: 0, holds: 0, released: 0 }
+  const done = { audit: 0, holds: 0, released: 0 }
   /** The holds in the source, and their numbers in each tenant. */
   const kept = new Set<string>()
   const inSegments = (work: (segment: object) => Promise<void>) =>
@@ -54,7 +45,7 @@ export async function carryOver({
     )
   await inSegments(copySegment)
   await inSegments(releaseOthers)
-  return done
+  return { ...done, ...(await carryOverSubscribers(copying, from)) }
 
   async function copySegment(segment: object): Promise<void> {
     const copied = {
@@ -71,7 +62,7 @@ export async function carryOver({
     }
     for await (const { Items = [] } of paginateScan({ client }, copied)) {
       const items = Items as Item[]
-      await write(items.map((Item) => ({ PutRequest: { Item } })))
+      await writeAll(copying, items.map(putOf))
       for (const { pk, sk, target } of items) {
         if (pk.startsWith('audit#')) done.audit += 1
         if (!pk.startsWith('legal_hold#')) continue
@@ -92,19 +83,8 @@ export async function carryOver({
     }
     for await (const { Items = [] } of paginateScan({ client }, held)) {
       const released = (Items as Item[]).filter(({ pk, sk }) => !kept.has(pk + sk))
-      await write(released.map(({ pk, sk }) => ({ DeleteRequest: { Key: { pk, sk } } })))
+      await writeAll(copying, released.map(removalOf))
       done.released += released.filter(({ target }) => target !== undefined).length
-    }
-  }
-
-  async function write(all: readonly WriteRequest[]): Promise<void> {
-    for (let at = 0; at < all.length; at += batchItems) {
-      let requests = all.slice(at, at + batchItems)
-      while (requests.length > 0) {
-        const command = new BatchWriteCommand({ RequestItems: { [target]: requests } })
-        const { UnprocessedItems } = await client.send(command)
-        requests = (UnprocessedItems?.[target] ?? []) as WriteRequest[]
-      }
     }
   }
 }
