@@ -52,11 +52,22 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'RefundsPendingLong',
     severity: 'page',
     impact:
-      'A refund has been pending for 15 minutes, or lacks facts of the payment provider. The provider does not answer, or has not settled it.',
-    act: 'Find out what delays it, and look up its status at the payment provider. Pay nothing back by hand: the service asks about the refund again as it ages and completes it once the provider has settled it.',
+      'The service has not finished a refund for 15 minutes. The payment provider does not answer, or it is unknown whether it has paid.',
+    act: 'Find out what delays it, and look up its status at the payment provider. Pay nothing back by hand: the service tries again each minute.',
     queries: errorsInLog('sagas.finish'),
     commands: [ledger],
     thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
+  },
+  {
+    id: 'RefundsUnsettledLong',
+    severity: 'ticket',
+    impact:
+      'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
+    act: 'Look up its status at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
+    queries: errorsInLog('sagas.finish'),
+    commands: [ledger],
+    // A bank may take that long: https://docs.stripe.com/refunds
+    thresholds: [{ measure: measures.oldestUnfinished('open_refunds'), above: 10 * 24 * 3600 }],
   },
   {
     id: 'RefundPaidLate',

@@ -33,7 +33,7 @@ export function lineItem(tenant: string, line: CartLine): Item {
   return { ...cartLineKey(tenant, cart_id), sk, ...line }
 }
 
-/** Returns the key before those of the lines of a cart, which are all in its partition. */
+/** Returns the partition of the lines of a cart, and the beginning of their sort keys. */
 function cartLineKey(tenant: string, cartId: string): Key {
   return keyOf(tenant, 'cart_line', hashOf(cartId))
 }

@@ -55,7 +55,7 @@ function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecis
 function checkState(state: LiveState, { settings, caller }: RowContext): void {
   const activates = state === 'active' && settings['codes.initialState'] !== 'active'
   if (activates && updateTrigger(caller?.role) === 'update')
-    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'] })
+    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'], actual: state })
 }
 
 /** The import of codes from CSV: each row creates a code or is rejected. */

@@ -32,7 +32,8 @@ export async function updateCode<Response extends object>(
   const { caller, settings, now } = context
   const trigger = updateTrigger(caller?.role)
   if (changes.state !== undefined && trigger === 'update') {
-    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'] })
+    const problem = { reason: 'role', allowed: ['Admin'], actual: changes.state }
+    throw failField('AUTHZ.field.denied', 'state', problem)
   }
   function decide(code: Code): Updated<Response> {
     if (!mayStart(trigger, code.state, settings)) {

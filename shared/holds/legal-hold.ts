@@ -34,7 +34,7 @@ export function countHolds(tenant: string, summand: 1 | -1): Update {
   return { update: holdCountKey(tenant), set: {}, add: { holds: summand }, condition: 'none' }
 }
 
-/** Requires that neither an item nor its tenant is held. It belongs into the transaction that deletes the item. */
+/** Requires that neither an item nor its tenant is held. Part of the transaction that deletes the item. */
 export function requireNoHold(tenant: string, entity: HoldableEntity, id: string): (Check & Write)[] {
   return [tenantTarget, `${entity}/${id}`].map((target) => ({
     check: holdKey(tenant, target),
@@ -45,7 +45,7 @@ export function requireNoHold(tenant: string, entity: HoldableEntity, id: string
 
 const noneHeld = { absentOrBelow: { attribute: 'holds', value: 1 } }
 
-/** Requires that nothing of a tenant is held. It belongs into each transaction of a purge. */
+/** Requires that nothing of a tenant is held. Part of each transaction of a purge. */
 export function requireNoHolds(tenant: string): Check {
   return { check: holdCountKey(tenant), condition: noneHeld }
 }

@@ -11,7 +11,7 @@ import { type Refund, requestOf } from './refund.ts'
 import { findRefund } from './refund-store.ts'
 import { reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
-type OpenProvider = (context: WorkContext) => Promise<Pick<PaymentProvider, 'find'>>
+export type OpenProvider = (context: WorkContext) => Promise<Pick<PaymentProvider, 'find'>>
 
 /** An effect, and the refund after it. */
 interface CheckedRefund extends Effects<CheckedRefund> {

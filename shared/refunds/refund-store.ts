@@ -79,9 +79,19 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
   })
 }
 
+/** The hold on a charge that may be refunded only once. */
+interface ChargeHold extends Key {
+  /** The refund that holds the charge. */
+  refund_id: string
+  /** Refunds that were paid late while another one held the charge. The first of them gets a hold that is released. */
+  also_paid?: readonly string[]
+  /** The number of changes. Absent for none. */
+  version?: number
+}
+
 /**
  * Writes the hold on a charge that a change of its refund requires: a refund that failed or was reversed releases its
- * hold, and one that is paid late takes it, unless another refund has it.
+ * hold, and one that is paid late takes it, as soon as no other refund has it.
  */
 export async function holdWrites(
   refund: Refund,
@@ -89,10 +99,18 @@ export async function holdWrites(
 ): Promise<Write[]> {
   if (settings['refunds.policy'] === 'within_charge') return []
   const key = holdKey(refund)
-  const hold = await table.get(key)
-  const refund_id = refund.id
-  if (refund.status === 'succeeded') return hold ? [] : [create({ ...key, refund_id }, 'TRANSIENT.error')]
-  return hold?.refund_id === refund_id ? [remove(key, { refund_id }, 'TRANSIENT.error')] : []
+  const hold = (await table.get(key)) as ChargeHold | undefined
+  const isPaid = refund.status === 'succeeded'
+  if (!hold) return isPaid ? [create({ ...key, refund_id: refund.id }, 'TRANSIENT.error')] : []
+  const { refund_id, also_paid = [], version = 0 } = hold
+  const before = [refund_id, ...also_paid]
+  const after = isPaid ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)
+  if (after.length === before.length) return []
+  const known = { refund_id, ...(version > 0 && { version }) }
+  const [holder, ...others] = after
+  if (holder === undefined) return [remove(key, known, 'TRANSIENT.error')]
+  const item = { ...key, refund_id: holder, also_paid: others, version: version + 1 }
+  return [replace(item, known, 'TRANSIENT.error')]
 }
 
 /** A refund has one entry of each kind, next to each other. */

@@ -141,10 +141,15 @@ describe('a code in each state', () => {
       const headers = { 'Content-Type': 'text/csv', 'Idempotency-Key': 'states' }
       const call = { method: 'POST', path: '/codes:import', as: { ...as(tenant), role }, headers, body }
       const { json } = await service.call(call)
-      return json.items.map(({ status, error }: Row) => error?.code ?? status)
+      return json.items
     }
-    expect(await importAs('Editor')).toEqual([201, 'AUTHZ.field.denied', 201])
-    expect(await importAs('Admin')).toEqual([201, 201, 201])
+    const outcomesOf = (items: Row[]) => items.map(({ status, error }) => error?.code ?? status)
+    const items = await importAs('Editor')
+    expect(outcomesOf(items)).toEqual([201, 'AUTHZ.field.denied', 201])
+    expect(items[1].error.details.fields).toMatchObject({
+      state: { reason: 'role', allowed: ['Admin'], actual: 'active' },
+    })
+    expect(outcomesOf(await importAs('Admin'))).toEqual([201, 201, 201])
   })
 
   test('is known to an import even if exports leave it out', async () => {

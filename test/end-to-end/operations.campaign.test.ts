@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
-import { GetProvisionedConcurrencyConfigCommand, LambdaClient } from '@aws-sdk/client-lambda'
+import { LambdaClient } from '@aws-sdk/client-lambda'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { loadSettings } from '#bin/build/settings-file.ts'
+import { provisionedIn } from '#bin/commands/freeze/provisioned-concurrency.ts'
 import { functionNamesOf, stackResources } from '#bin/commands/stack-resources.ts'
 import { sendEvent } from '#bin/commands/webhook.ts'
 import { localAwsEnvironment } from '#bin/local/environment.ts'
 import { directoryOf } from '#bin/local/local-service.ts'
 import { sentMails } from '#bin/local/mail.ts'
-import { liveAlias } from '#lib/function-entries.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { player, procedureIn } from '#test/support/procedures.ts'
 import { withoutStandIns } from '#test/support/stand-ins.ts'
@@ -278,13 +278,14 @@ describe('a rotation of an API key, and the end of a session', () => {
         body,
         headers: { 'Idempotency-Key': crypto.randomUUID(), ...headers },
       })
-    await post('/otp/request', { email })
+    const key = { 'Idempotency-Key': crypto.randomUUID() }
+    await until(() => post('/otp/request', { email }, key), isAnswered(202))
     const [mail] = await until(
       () => sentMails(service.aws, email),
       ({ length }) => length === 1,
     )
     const code = /Your code is (\d{6})\./.exec(mail?.text ?? '')?.[1]
-    const verified = await post('/otp/verify', { email, code })
+    const verified = await until(() => post('/otp/verify', { email, code }, key), isAnswered(200))
     const Cookie = verified.headers
       .getSetCookie()
       .map((one) => one.split(';')[0])
@@ -352,9 +353,7 @@ describe('a freeze', () => {
   async function provisioned(): Promise<number | undefined> {
     const resources = await stackResources('commerce-local', new CloudFormationClient(service.aws))
     const FunctionName = functionNamesOf(resources)('orders.create')
-    const query = new GetProvisionedConcurrencyConfigCommand({ FunctionName, Qualifier: liveAlias })
-    const found = await new LambdaClient(service.aws).send(query).catch(() => undefined)
-    return found?.RequestedProvisionedConcurrentExecutions
+    return provisionedIn(FunctionName, new LambdaClient(service.aws))
   }
 
   test('stops writes, lets reads go on, and removes provisioned concurrency', async () => {

@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { sweep as sweepAll } from '#functions/platform/finish-sagas/sweep.ts'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
+import type { Work } from '#shared/platform/base/log.ts'
 import { commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import { runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
-import { type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { type Item, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
@@ -81,6 +83,38 @@ const paid = {
   audit: ['refund_succeeded by payment_provider'],
   open: 0,
 }
+
+describe('the ages that the sweeper logs', () => {
+  const logged: string[] = []
+  const swept = async () => {
+    logged.length = 0
+    const unfinished = (work: Work, seconds: number) => logged.push(`${work} ${seconds}`)
+    await sweepAll({ ...runtime, log: { ...runtime.log, unfinished, job: () => {} } }, async () => provider)
+    return logged
+  }
+
+  test('name a refund that the provider has not settled apart from those that the service has not finished', async () => {
+    respond = () => answerOf('pending')
+    await start(accepted)
+    runtime.clock.advance(20 * minute)
+    expect(await swept()).toEqual(['open_refunds 1200'])
+  })
+
+  test('name a refund whose request was interrupted as one that the service has not finished', async () => {
+    const id = newId(runtime.clock)
+    const entry = { ...pendingKeyOf('pending-saga', id), tenant, operation: 'refunds.create' }
+    const record = { pk: 'idempotency#busy', sk: 'busy' }
+    await runtime.table.put({
+      item: { ...entry, record, payload_hash: 'h', correlation_id: 'c' },
+      condition: 'none',
+    })
+    const saga = { entry: id, state: {} }
+    const busy = { ...record, state: 'pending', lease_until: runtime.clock.now() + 60 * minute, saga }
+    await runtime.table.put({ item: busy, condition: 'none' })
+    runtime.clock.advance(20 * minute)
+    expect(await swept()).toEqual(['refunds 1200'])
+  })
+})
 
 describe('a refund that is pending at the provider', () => {
   test('is not asked about before the age of refunds.pendingMinutes', async () => {

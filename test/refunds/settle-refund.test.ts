@@ -277,6 +277,33 @@ describe('the hold on a charge that may be refunded once', () => {
     expect(runtime.alerts).toEqual(['REFUND_PAID_LATE'])
   })
 
+  test.each([
+    ['fails', [failed(3)]],
+    ['is reversed', [succeeded(1), failed(3)]],
+  ])('passes to the late payout if the refund that took it %s', async (_, reports) => {
+    const late = await start(once)
+    await report(late.id, rejected)
+    const second = await start()
+    await report(late.id, succeeded(2))
+    for (const one of reports) await report(second.id, one)
+    expect(holders()).toEqual([late.id])
+    await report(late.id, failed(4))
+    expect(holders()).toEqual([])
+  })
+
+  test('passes to one late payout after the other', async () => {
+    const first = await start(once)
+    await report(first.id, rejected)
+    const second = await start()
+    await report(second.id, rejected)
+    const third = await start()
+    for (const { id } of [first, second]) await report(id, succeeded(2))
+    await report(third.id, failed(3))
+    expect(holders()).toEqual([first.id])
+    await report(first.id, failed(4))
+    expect(holders()).toEqual([second.id])
+  })
+
   test('stays with the refund that took it after the reversal of a late payout', async () => {
     const late = await start(once)
     await report(late.id, rejected)

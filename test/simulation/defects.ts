@@ -202,8 +202,8 @@ export const defects: Record<string, Defect> = {
   ),
   'a hold that a reversal does not release': shared(
     'refunds/refund-store.ts',
-    'return hold?.refund_id === refund_id ?',
-    "return hold?.refund_id === refund_id && refund.status === 'failed' ?",
+    'before.filter((one) => one !== refund.id)',
+    "before.filter((one) => one !== refund.id || refund.status !== 'failed')",
   ),
   'an older report of the provider that counts': shared(
     'refunds/refund-states.ts',

@@ -1,5 +1,5 @@
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { LedgerEntry } from '#shared/refunds/refund-store.ts'
 import type { History } from './client.ts'
@@ -54,20 +54,10 @@ export function checkRefunds({ provider: { payouts }, settings }: World, of: Of)
   }
 }
 
-/** Returns whether an audit record is of a refund that had failed before it was paid. */
-function isPaidLate({ action, before }: Item): boolean {
-  return action === 'refund_succeeded' && (before as { status?: string }).status === 'failed'
-}
-
 /** If a charge may be refunded once, a paid refund holds it, and no other. */
 function checkHolds(refunds: readonly Refund[], of: Of): void {
   const paid = refunds.filter(({ status }) => status === 'succeeded')
   const holders = new Set(of('refund_hold').map(({ refund_id }) => refund_id))
-  const late = new Set(
-    of('audit')
-      .filter(isPaidLate)
-      .map(({ target }) => target),
-  )
   const idle = [...holders].find((holder) => !paid.some(({ id }) => id === holder))
   check(idle === undefined, 'a hold belongs to a paid refund', () => `${idle} holds its charge`)
   for (const [charge, all] of Map.groupBy(
@@ -75,11 +65,8 @@ function checkHolds(refunds: readonly Refund[], of: Of): void {
     ({ tenant_id, charge_id }) => `${tenant_id} ${charge_id}`,
   )) {
     const isPaid = all.some(({ status }) => status === 'succeeded')
-    // A late payout has no hold if another refund had it, and that one may fail or be reversed.
-    const isLate = all.some(({ id }) => late.has(`refund/${id}`))
-    const least = isPaid && !isLate && all.every(({ status }) => status !== 'reversed') ? 1 : 0
     const held = all.filter(({ id }) => holders.has(id)).length
-    check(held >= least && held <= 1, 'a hold belongs to a paid refund', () => `${charge}: ${held} holds`)
+    check(held === (isPaid ? 1 : 0), 'a hold belongs to a paid refund', () => `${charge}: ${held} holds`)
   }
 }
 

@@ -51,8 +51,8 @@ export type LogCode =
 /** What an operator must look at, each with its alarm. */
 export type AlertCode = 'REFUND_PAID_LATE'
 
-/** The kinds of work that a request starts and that finish after it. */
-export type Work = 'imports' | 'refunds'
+/** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
+export type Work = 'imports' | 'refunds' | 'open_refunds'
 
 /** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {

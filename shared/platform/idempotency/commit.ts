@@ -12,7 +12,7 @@ import type { Effects } from './decision.ts'
 export interface CommitContext {
   table: Table
   clock: Clock
-  /** Undefined for effects without an audit record. */
+  /** Names the shards of audit records. Undefined for effects without one. */
   settings: AuditSource['settings']
   /** The actor in audit records that name none. */
   caller: Actor | undefined

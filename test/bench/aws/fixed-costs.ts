@@ -15,8 +15,8 @@ interface FixedCost {
 /** The metrics that API Gateway counts for a method without a cache. */
 const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '5XXError']
 
-/** The ages of unfinished imports and refunds. */
-const ageMetrics = 2
+/** The ages of unfinished imports, refunds, and refunds that the provider has not settled. */
+const ageMetrics = 3
 /** The ignored events of each type with a handler, and of all others. */
 const ignoredMetrics = receivedEvents.length + 1
 /** The failed requests of each operation, of all together, and those that the gateway could not pass on. */
