@@ -11,6 +11,7 @@ export type ConsumerUse =
   | 'imports.start'
   | 'imports.describe'
   | 'reconciliations.send'
+  | 'deliveries.send'
   | 'mail.send'
   | 'secret.probe'
   | 'address.call'
@@ -137,6 +138,40 @@ export const subscriptions: readonly Subscription[] = [
     uses: ['secret.payments', 'queue.reconciliations', 'reconciliations.send'],
     table: { get: ['refund'], query: ['ledger', 'refund'] },
     impact: 'A refund that was paid twice, or that is missing in the ledger, is not noticed.',
+  },
+  {
+    name: 'deliveries.create',
+    folder: 'deliveries/create-deliveries',
+    description: 'Queue the deliveries of published events to subscribers',
+    source: { queue: 'published_events' },
+    uses: ['table.read', 'table.query', 'table.insert', 'deliveries.send', 'queue.published_events'],
+    impact: 'Subscribers outside AWS receive no new events.',
+  },
+  {
+    name: 'deliveries.send',
+    folder: 'deliveries/send-deliveries',
+    description: 'Send events to subscribers, and record the attempts',
+    source: { queue: 'deliveries' },
+    uses: [
+      'table.read',
+      'table.read-many',
+      'table.write',
+      'table.update',
+      'table.delete',
+      'table.insert',
+      'secret.read',
+      'deliveries.send',
+      'queue.deliveries',
+    ],
+    impact: 'Subscribers outside AWS receive no events.',
+  },
+  {
+    name: 'deliveries.sweep',
+    folder: 'deliveries/sweep-deliveries',
+    description: 'Queue the deliveries that waited and are due',
+    source: 'every.minute',
+    uses: ['table.read', 'table.read-many', 'table.query', 'table.delete', 'deliveries.send'],
+    impact: 'Retries after more than 15 minutes and the events of resumed subscribers wait.',
   },
   {
     name: 'login.send-reset',

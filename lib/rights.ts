@@ -87,6 +87,13 @@ export const rights: Record<Right, Access> = {
     actions: ['sqs:SendMessage'],
     on: ({ queues }) => queues.reconciliations.queue.queueArn,
   },
+  'queue.published_events': onQueue('published_events'),
+  'queue.deliveries': onQueue('deliveries'),
+  'deliveries.send': {
+    actions: ['sqs:SendMessage'],
+    on: ({ queues }) => queues.deliveries.queue.queueArn,
+    variables: ({ queues }) => ({ [queueUrlVariable('deliveries')]: queues.deliveries.queue.queueUrl }),
+  },
   'mail.send': {
     actions: ['ses:SendEmail'],
     on({ mail: { identity, configurationSet } }) {

@@ -194,8 +194,7 @@ export function resendDelivery(
   return {
     changes: [
       { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
-      { item: entry, condition: 'none' },
-      ...removeWaiting(tenant, waiting === entry.sk ? undefined : waiting),
+      ...replaceWaiting(tenant, waiting, entry),
     ],
     message: { tenant, subscriber, delivery: sk, attempt: attempted + 1 },
   }
@@ -210,11 +209,19 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
       set: { state: stateAfter('skip') },
       condition: moveCondition('skip', delivery),
     },
-    ...removeWaiting(tenant, waiting),
+    ...replaceWaiting(tenant, waiting, undefined),
   ]
 }
 
-/** Removes the entry of a delivery. The sweep may have removed it already. */
-export function removeWaiting(tenant: string, sk: string | undefined): Change[] {
-  return sk ? [{ remove: keyOf(tenant, 'waiting_delivery', sk), condition: 'none' }] : []
+/** Replaces the entry of a delivery, if it has one: the sweep may have removed it already. */
+export function replaceWaiting(
+  tenant: string,
+  earlier: string | undefined,
+  entry: (WaitingDelivery & Item) | undefined,
+): Change[] {
+  const remove = earlier !== undefined && earlier !== entry?.sk
+  return [
+    ...(entry ? [{ item: entry, condition: 'none' as const }] : []),
+    ...(remove ? [{ remove: keyOf(tenant, 'waiting_delivery', earlier), condition: 'none' as const }] : []),
+  ]
 }

@@ -91,6 +91,7 @@ const pendingEntities = new Set<string>([
   'pending-saga',
   'open-refund',
   'unfinished-operation',
+  'registered-subscriber',
 ] satisfies PendingWork[])
 const verifiers = new Map<Settings, TokenVerifier>()
 const gateways = new Map<Settings, GatewayRoute[]>()
@@ -288,6 +289,9 @@ export class World {
       }
       case 'reconciliations':
         throw new Error('no schedule compares the ledger')
+      case 'published_events':
+      case 'deliveries':
+        throw new Error('no bus feeds the queues of subscribers')
     }
   }
 

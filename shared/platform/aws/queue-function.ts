@@ -1,4 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import { lazy } from '../base/cached-load.ts'
 import { type Clock, newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import type { LogCode } from '../base/log.ts'
@@ -13,19 +14,38 @@ const handBackMilliseconds = 3000
 /** The pause of a message that nobody has worked on. */
 const handBackSeconds = 1
 
-/** The dependencies of the work on a batch. */
-export interface Batch {
+/** The dependencies of the work on messages. */
+interface QueueWork {
   runtime: Pick<Runtime, 'clock' | 'log'>
   /** The log code of a failed message. */
   failure: LogCode
   /** The time limit of the work on one message. */
   milliseconds: number
-  work(body: string): Promise<unknown>
-  /** Returns the remaining time of the function, in milliseconds. */
-  remaining(): number
   /** Makes a message visible again after a number of seconds. */
   makeVisible(record: SQSRecord, seconds: number): Promise<void>
 }
+
+/** The dependencies of the work on one message after another. */
+export interface Batch extends QueueWork {
+  work(body: string): Promise<unknown>
+  /** Returns the remaining time of the function, in milliseconds. */
+  remaining(): number
+}
+
+/** A message of a batch on which a function works at the same time. */
+export interface QueuedMessage {
+  body: string
+  /** Whether the queue has delivered it before, so an earlier function may have done the work. */
+  redelivered: boolean
+}
+
+/** Options of a function that a queue feeds. */
+type QueueOptions = Adapters & { queue: TaskQueue; failure: LogCode; milliseconds?: number }
+
+type QueueHandler = (
+  event: SQSEvent,
+  lambda: Pick<Context, 'getRemainingTimeInMillis'>,
+) => Promise<SQSBatchResponse>
 
 /**
  * Turns work on the messages of a queue into a function. It processes one message after another. Only a message that
@@ -34,29 +54,55 @@ export interface Batch {
  * @param milliseconds the time limit of the work on one message
  */
 export function queueFunction(
-  {
-    queue,
-    failure,
-    milliseconds = 10_000,
-    ...adapters
-  }: Adapters & { queue: TaskQueue; failure: LogCode; milliseconds?: number },
+  options: QueueOptions,
   work: (body: string, context: WorkContext) => Promise<unknown>,
-): (event: SQSEvent, lambda: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<SQSBatchResponse> {
-  let deployed: ReturnType<typeof deployedRuntime> | undefined
+): QueueHandler {
+  const open = queueWork(options)
   return ({ Records }, lambda) => {
-    deployed ??= deployedRuntime({ log: powertoolsLog, ...adapters })
-    const runtime = deployed
+    const { openContext, ...dependencies } = open()
     return processBatch(Records, {
-      ...{ runtime, failure, milliseconds },
-      work(body) {
-        const correlation = { id: newId(runtime.clock), trace: {} }
-        return work(body, openWork(runtime, { operation: queue, correlation, milliseconds }))
-      },
+      ...dependencies,
+      work: (body) => work(body, openContext()),
       remaining: () => lambda.getRemainingTimeInMillis(),
+    })
+  }
+}
+
+/**
+ * Turns work on the messages of a queue into a function that works on all messages of a batch at the same time. A message
+ * that fails is retried as with `queueFunction`.
+ * @param work returns the outcome of each message, in their order
+ */
+export function batchFunction(
+  options: QueueOptions,
+  work: (messages: readonly QueuedMessage[], context: WorkContext) => Promise<unknown>[],
+): QueueHandler {
+  const open = queueWork(options)
+  return ({ Records }) => {
+    const { openContext, ...dependencies } = open()
+    const messages = Records.map(({ body, attributes }) => ({
+      body,
+      redelivered: Number(attributes.ApproximateReceiveCount) > 1,
+    }))
+    return processTogether(Records, work(messages, openContext()), dependencies)
+  }
+}
+
+/** Returns the dependencies of a function, which share one runtime. */
+function queueWork({ queue, failure, milliseconds = 10_000, ...adapters }: QueueOptions) {
+  const deployed = lazy(() => deployedRuntime({ log: powertoolsLog, ...adapters }))
+  return (): QueueWork & { openContext(): WorkContext } => {
+    const runtime = deployed()
+    return {
+      ...{ runtime, failure, milliseconds },
+      openContext() {
+        const correlation = { id: newId(runtime.clock), trace: {} }
+        return openWork(runtime, { operation: queue, correlation, milliseconds })
+      },
       makeVisible({ receiptHandle }, seconds) {
         return changeVisibility(runtime.environment(queueUrlVariable(queue)) ?? '', receiptHandle, seconds)
       },
-    })
+    }
   }
 }
 
@@ -66,9 +112,10 @@ export function queueFunction(
  */
 export async function processBatch(
   records: readonly SQSRecord[],
-  { runtime: { clock, log }, failure, milliseconds, work, remaining, makeVisible }: Batch,
+  { work, remaining, ...dependencies }: Batch,
 ): Promise<SQSBatchResponse> {
-  const later: { record: SQSRecord; seconds: number }[] = []
+  const { milliseconds } = dependencies
+  const later: Later[] = []
   for (const record of records) {
     if (remaining() < milliseconds + handBackMilliseconds) {
       later.push({ record, seconds: handBackSeconds })
@@ -77,11 +124,40 @@ export async function processBatch(
     try {
       await within(milliseconds, work(record.body))
     } catch (fault) {
-      const attempt = Number(record.attributes.ApproximateReceiveCount)
-      log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
-      later.push({ record, seconds: retryDelaySeconds(attempt + 1, clock) })
+      later.push(failed(record, fault, dependencies))
     }
   }
+  return handBack(later, dependencies)
+}
+
+/** Waits for the work on all messages, and hands back those that failed. */
+export async function processTogether(
+  records: readonly SQSRecord[],
+  works: readonly Promise<unknown>[],
+  dependencies: QueueWork,
+): Promise<SQSBatchResponse> {
+  const ended = await Promise.allSettled(works.map((work) => within(dependencies.milliseconds, work)))
+  const later = records.flatMap((record, index) => {
+    const end = ended[index]
+    return end?.status === 'rejected' ? [failed(record, end.reason, dependencies)] : []
+  })
+  return handBack(later, dependencies)
+}
+
+/** A message that becomes visible again after a number of seconds. */
+interface Later {
+  record: SQSRecord
+  seconds: number
+}
+
+function failed(record: SQSRecord, fault: unknown, { runtime, failure }: QueueWork): Later {
+  const { clock, log } = runtime
+  const attempt = Number(record.attributes.ApproximateReceiveCount)
+  log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
+  return { record, seconds: retryDelaySeconds(attempt + 1, clock) }
+}
+
+async function handBack(later: readonly Later[], { makeVisible }: QueueWork): Promise<SQSBatchResponse> {
   // If this fails, the queue's visibility timeout applies.
   const handedBack = later.map(({ record, seconds }) => makeVisible(record, seconds))
   await within(handBackMilliseconds, Promise.allSettled(handedBack)).catch(() => undefined)

@@ -8,12 +8,15 @@ const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler: httpHandl
 export interface Message {
   body: string
   group: string
+  /** How long the queue hides it first: at most 900 seconds. */
+  delaySeconds?: number
 }
 
 /** Sends at most ten messages to a queue. @returns for each message whether it failed */
 export async function sendAll(queueUrl: string, messages: readonly Message[]): Promise<boolean[]> {
-  const Entries = messages.map(({ body, group }, index) => {
-    return { Id: String(index), MessageBody: body, MessageGroupId: group }
+  const Entries = messages.map(({ body, group, delaySeconds }, index) => {
+    const delay = delaySeconds === undefined ? {} : { DelaySeconds: delaySeconds }
+    return { Id: String(index), MessageBody: body, MessageGroupId: group, ...delay }
   })
   const { Successful = [] } = await sqs().send(new SendMessageBatchCommand({ QueueUrl: queueUrl, Entries }))
   const sent = new Set(Successful.map(({ Id }) => Id))

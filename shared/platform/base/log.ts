@@ -42,6 +42,10 @@ export type LogCode =
   | 'OPERATIONS_ENDED'
   | 'OPERATIONS_LEFT'
   | 'WORK_UNFINISHED'
+  | 'EVENT_NOT_FANNED_OUT'
+  | 'DELIVERY_NOT_MADE'
+  | 'DELIVERIES_PUT_BACK'
+  | 'DELIVERIES_LEFT'
   | 'REFUNDS_RECONCILED'
   | 'REFUNDS_DIFFER'
   | 'REFUNDS_NOT_RECONCILED'
@@ -49,10 +53,10 @@ export type LogCode =
   | 'PROBE_FAILED'
 
 /** What an operator must look at, each with its alarm. */
-export type AlertCode = 'REFUND_PAID_LATE'
+export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED'
 
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
-export type Work = 'imports' | 'refunds' | 'open_refunds'
+export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
 
 /** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {

@@ -130,6 +130,10 @@ export const taskQueues = {
   imports: { attempts: () => 5 },
   /** Not fed by a commit but by a schedule: each message compares the ledger of one tenant with the payment provider. */
   reconciliations: { attempts: () => 5 },
+  /** Not fed by a commit but by the bus: the events that subscribers may have asked for. */
+  published_events: { attempts: () => 5 },
+  /** Each message is an attempt of a delivery. Only faults of the service count: a subscriber that fails does not. */
+  deliveries: { attempts: () => 5 },
 } as const satisfies Record<string, { attempts: (settings: Settings) => number }>
 
 export type TaskQueue = keyof typeof taskQueues

@@ -46,7 +46,7 @@ const headMilliseconds = 10_000
 
 /**
  * Fetches a file over HTTPS and yields its bytes as they arrive. Each host name, also of redirects, is resolved once.
- * All its addresses must be public, and the connection goes to one of them: later DNS changes have no effect.
+ * All its addresses must be public, and the connection goes to one of these: later DNS changes have no effect.
  * @throws VALIDATION.url.private_range, VALIDATION.field.format (of a redirect), `tooLarge` for a larger file,
  * HostFailure with DEPENDENCY.timeout for a host that is too slow and DEPENDENCY.bad_gateway for one that fails,
  * DEPENDENCY.timeout when the service's own time is up
@@ -122,8 +122,8 @@ async function headOf(
   network: Network,
 ): Promise<IncomingMessage> {
   const given = new AbortController()
-  const asking = checkedAddress(url, field, network).then((address) =>
-    ask(url, address, AbortSignal.any([signal, deadline, given.signal]), network),
+  const asking = checkedAddresses(url, field, network).then((addresses) =>
+    ask(url, addresses, AbortSignal.any([signal, deadline, given.signal]), network),
   )
   try {
     return await within(headMilliseconds, 'head', asking)
@@ -133,32 +133,50 @@ async function headOf(
   }
 }
 
-/** @throws VALIDATION.url.private_range if any of a name's addresses is not public */
-async function checkedAddress(url: URL, field: string, network: Network): Promise<string> {
+/**
+ * Returns the addresses of a URL's host.
+ * @throws VALIDATION.url.private_range if one of them may not be reached; HostFailure if the name has none
+ */
+export async function checkedAddresses(
+  url: URL,
+  field: string,
+  network: Pick<Network, 'resolve' | 'mayReach'>,
+): Promise<readonly string[]> {
   const literal = literalAddress(url)
   const resolved = literal === undefined ? network.resolve(url.hostname) : [literal]
   const addresses = await Promise.resolve(resolved).catch((cause) => {
     throw unreachable('name', cause)
   })
-  const [address] = addresses
-  if (address === undefined) throw unreachable('name')
+  if (addresses.length === 0) throw unreachable('name')
   if (!addresses.every(network.mayReach)) throw privateRange(field)
-  return address
+  return addresses
 }
 
-function ask(url: URL, address: string, signal: AbortSignal, network: Network): Promise<IncomingMessage> {
+/** Returns the options of a connection to these addresses: the name is not resolved again, as it could have others then. */
+export function connectionTo(addresses: readonly string[]): Pick<RequestOptions, 'agent' | 'lookup'> {
+  return {
+    agent: false,
+    lookup: (_name, { all }, done) => {
+      const known = addresses.map((address) => ({ address, family: isIP(address) }))
+      const [{ address, family } = { address: '', family: 0 }] = known
+      if (all) done(null, known)
+      else done(null, address, family)
+    },
+  }
+}
+
+function ask(
+  url: URL,
+  addresses: readonly string[],
+  signal: AbortSignal,
+  network: Network,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const options: RequestOptions = {
       signal,
       timeout: silenceMilliseconds,
-      agent: false,
+      ...connectionTo(addresses),
       headers: { Accept: 'text/csv, */*;q=0.1', 'Accept-Encoding': 'identity', 'User-Agent': 'commerce-api' },
-      // The name is not resolved again: it could have another address by that time.
-      lookup: (_name, { all }, done) => {
-        const family = isIP(address)
-        if (all) done(null, [{ address, family }])
-        else done(null, address, family)
-      },
     }
     const asked = network.request(url, options)
     asked.on('response', resolve)

@@ -3,6 +3,40 @@ import { count, integer, setting } from '../setting.ts'
 
 /** Subscribers, and the deliveries of events to them. */
 export const deliveries = {
+  'deliveries.schedule': setting(
+    'Pauses before the retries of a delivery in seconds, the random part of each, and the longest pause that a Retry-After may ask for (Svix: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h)',
+    v.strictObject({
+      retriesAfterSeconds: v.array(count),
+      jitter: v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+      maxRetryAfterSeconds: integer(0, 7 * 24 * 3600),
+    }),
+  ),
+  'deliveries.timeoutSeconds': setting(
+    'Time in which a subscriber has to respond, with the first kilobyte of its response (Svix: 15)',
+    integer(1, 20),
+  ),
+  'deliveries.disableAfterDays': setting(
+    'How long a subscriber may fail without a success before it is disabled, in days (Svix: 5)',
+    count,
+  ),
+  'deliveries.slowCalls': setting(
+    'When a call counts as slow, and the maximum number of slow calls of one subscriber at a time: at most a tenth of the calls that the stage can make (bulkhead)',
+    v.strictObject({ perSubscriber: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
+  ),
+  'deliveries.breaker': setting(
+    'Number of timeouts in a row that pauses a subscriber, and its first and longest pause in seconds (circuit breaker)',
+    v.pipe(
+      v.strictObject({ timeouts: count, pauseSeconds: count, maxPauseSeconds: count }),
+      v.check(
+        ({ pauseSeconds, maxPauseSeconds }) => pauseSeconds <= maxPauseSeconds,
+        'maxPauseSeconds must not be below pauseSeconds',
+      ),
+    ),
+  ),
+  'deliveries.putBackPerMinute': setting(
+    'Maximum number of waiting deliveries of one subscriber that are queued in a minute',
+    integer(10, 10_000),
+  ),
   'deliveries.retentionDays': setting(
     'How long a delivery is kept with its attempts, in days (Svix: 90)',
     count,

@@ -1,0 +1,16 @@
+import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
+import { batchFunction } from '#shared/platform/aws/queue-function.ts'
+import { sendAll } from '#shared/platform/aws/sqs.ts'
+import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
+import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
+import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
+
+/** Queues the deliveries of published events to the subscribers that asked for them. */
+export const handler = batchFunction(
+  { queue: 'published_events', failure: 'EVENT_NOT_FANNED_OUT', table: deployedTable, blockCheck },
+  (messages, context) => {
+    const queueUrl = context.environment(queueUrlVariable('deliveries')) ?? ''
+    const bodies = messages.map(({ body }) => body)
+    return createDeliveries(bodies, context, (deliveries) => sendAll(queueUrl, deliveries))
+  },
+)

@@ -1,0 +1,65 @@
+import { ReportableError } from '../platform/base/failure.ts'
+import type { WorkContext } from '../platform/request/context.ts'
+import {
+  type DeliveredEvent,
+  type DeliveryMessage,
+  deliveryId,
+  newDelivery,
+  waitingEntry,
+} from './delivery.ts'
+import { type SendMessages, sendToQueue } from './delivery-queue.ts'
+import { type Subscriber, subscribersOf, wants } from './subscriber.ts'
+
+type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
+
+/** An event as the bus delivers it. */
+interface BusEvent {
+  detail: DeliveredEvent & { data: { tenant_id: string } }
+}
+
+/**
+ * Queues the deliveries of events to the subscribers of their tenants. Those of a subscriber that is paused or disabled
+ * are stored as held. An event that is worked on twice has the same deliveries.
+ * @param bodies the messages of a batch, each an event of the bus
+ * @returns the outcome of each
+ */
+export function createDeliveries(
+  bodies: readonly string[],
+  context: Context,
+  send: SendMessages,
+): Promise<void>[] {
+  // Read once for each tenant of a batch, and never kept longer: a new subscriber gets the next event.
+  const known = new Map<string, Promise<Subscriber[]>>()
+  const subscribersIn = (tenant: string) => {
+    const subscribers = known.get(tenant) ?? subscribersOf(context.table, tenant)
+    known.set(tenant, subscribers)
+    return subscribers
+  }
+  return bodies.map(async (body) => {
+    const { detail: event } = JSON.parse(body) as BusEvent
+    const { tenant_id: tenant } = event.data
+    const asking = (await subscribersIn(tenant)).filter((one) => wants(one, event.type))
+    if (asking.length === 0) return
+    if (await context.isBlocked(tenant, context.table)) throw new ReportableError('the tenant is blocked')
+    const active = asking.filter(({ state }) => state === 'active')
+    await sendToQueue(
+      active.map(({ id }) => messageOf({ tenant, subscriber: id }, event, context)),
+      send,
+    )
+    for (const { id } of asking.filter(({ state }) => state !== 'active'))
+      await hold({ tenant, subscriber: id }, event, context)
+  })
+}
+
+type Ref = Parameters<typeof deliveryId>[0]
+
+function messageOf(ref: Ref, event: DeliveredEvent, { settings }: Context): DeliveryMessage {
+  return { ...ref, delivery: deliveryId(ref, event, settings), attempt: 1, event }
+}
+
+/** Stores a delivery with its entry. Both have derived keys, so a repeated run changes nothing. */
+async function hold(ref: Ref, event: DeliveredEvent, { table, clock, settings }: Context): Promise<void> {
+  const delivery = newDelivery(ref, event, { state: 'held', now: clock.now(), settings })
+  const entry = waitingEntry(ref, delivery, Date.parse(event.occurred_at))
+  await table.insertMany([{ ...delivery, waiting: entry.sk }, entry])
+}

@@ -1,0 +1,165 @@
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import type { Table, Update } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
+import { expiryOf } from './delivery.ts'
+import type { SubscriberRef } from './subscriber.ts'
+
+/**
+ * What is wrong with a subscriber at present. It is written only when something goes wrong or recovers, so a healthy
+ * subscriber costs no write. All times are in milliseconds since 1970; 0 and absent mean the same.
+ */
+export interface SubscriberHealth extends Key {
+  /** The time of the first failure since the last success. */
+  failing_since?: number
+  /** The number of timeouts in a row. */
+  timeouts?: number
+  /** The end of the breaker's pause. Until a probe succeeds, the breaker is not closed. */
+  open_until?: number
+  /** The length of that pause. */
+  pause_seconds?: number
+  /** The end of the lease of the probe. */
+  probe_until?: number
+  /** The ends of the leases of slow calls, by the number of the slot. */
+  [slot: `slot_${number}`]: number | undefined
+}
+
+/** The dependencies of a change of a subscriber's health. */
+interface HealthContext {
+  table: Table
+  settings: Settings
+  now(): number
+}
+
+/** A call that a killed process made ends at the latest so many milliseconds after its time limit. */
+const leaseMarginMilliseconds = 10_000
+
+export function healthKey({ tenant, subscriber }: SubscriberRef): Key {
+  return keyOf(tenant, 'subscriber_health', subscriber)
+}
+
+export function asHealth(item: Item | undefined): SubscriberHealth | undefined {
+  return item as SubscriberHealth | undefined
+}
+
+/**
+ * Returns the state of a subscriber's breaker: `closed`, `open` during a pause, or `half_open` after it, when one call
+ * probes whether the subscriber still hangs.
+ */
+export function breakerOf(
+  health: SubscriberHealth | undefined,
+  now: number,
+): 'closed' | 'open' | 'half_open' {
+  const until = health?.open_until ?? 0
+  if (until === 0) return 'closed'
+  return now < until ? 'open' : 'half_open'
+}
+
+/** Returns whether a subscriber has as many slow calls as it may. */
+export function hasNoSlot(health: SubscriberHealth | undefined, now: number, settings: Settings): boolean {
+  return freeSlots(health, now, settings).length === 0
+}
+
+function freeSlots(
+  health: SubscriberHealth | undefined,
+  now: number,
+  settings: Settings,
+): `slot_${number}`[] {
+  const names = Array.from(
+    { length: settings['deliveries.slowCalls'].perSubscriber },
+    (_, number) => `slot_${number}` as const,
+  )
+  return names.filter((name) => (health?.[name] ?? 0) <= now)
+}
+
+/** Gives a slot back. If that is lost, its lease ends by itself. */
+type FreeSlot = () => Promise<unknown>
+
+/** Takes one of the slots of a subscriber for a slow call. @returns undefined if none is free */
+export async function takeSlot(ref: SubscriberRef, context: HealthContext): Promise<FreeSlot | undefined> {
+  const { table, settings } = context
+  const now = context.now()
+  const until = leaseEnd(now, settings)
+  const tried = new Set<string>()
+  for (let health: SubscriberHealth | undefined; ; ) {
+    const name = freeSlots(health, now, settings).find((one) => !tried.has(one))
+    if (name === undefined) return undefined
+    tried.add(name)
+    const condition = { absentOrBelow: { attribute: name, value: now + 1 } }
+    const refusal = await table.update({ ...healthUpdate(ref, { [name]: until }, context), condition })
+    if (!refusal) {
+      const isMine = { matches: { [name]: until } }
+      return () => table.update({ ...healthUpdate(ref, { [name]: 0 }, context), condition: isMine })
+    }
+    // It shows which other slots are free.
+    health = asHealth(refusal.existing)
+  }
+}
+
+/** Takes the lease of the probe. @returns whether this call is the probe */
+export async function takeProbe(ref: SubscriberRef, context: HealthContext): Promise<boolean> {
+  const now = context.now()
+  const set = { probe_until: leaseEnd(now, context.settings) }
+  const condition = { absentOrBelow: { attribute: 'probe_until', value: now + 1 } }
+  return !(await context.table.update({ ...healthUpdate(ref, set, context), condition }))
+}
+
+function leaseEnd(now: number, settings: Settings): number {
+  return now + settings['deliveries.timeoutSeconds'] * 1000 + leaseMarginMilliseconds
+}
+
+/** The result of a call, for the health of its subscriber. */
+export type CallEnd = 'success' | 'failure' | 'timeout'
+
+/**
+ * Records the result of a call, if it changes anything: a first failure or success, and each timeout. A response in time
+ * closes the breaker, also that of a failure.
+ * @param known the health that was read before the call
+ */
+export async function recordCall(
+  ref: SubscriberRef,
+  end: CallEnd,
+  known: SubscriberHealth | undefined,
+  context: HealthContext,
+): Promise<void> {
+  const { table } = context
+  if (end !== 'success' && !known?.failing_since) {
+    const condition = { absentOrBelow: { attribute: 'failing_since', value: 1 } }
+    await table.update({ ...healthUpdate(ref, { failing_since: context.now() }, context), condition })
+  }
+  if (end === 'timeout') return recordTimeout(ref, context)
+  const { failing_since, timeouts, open_until } = known ?? {}
+  const set = {
+    ...(end === 'success' && failing_since && { failing_since: 0 }),
+    ...((timeouts || open_until) && { timeouts: 0, open_until: 0, pause_seconds: 0, probe_until: 0 }),
+  }
+  if (Object.keys(set).length > 0) await table.update(healthUpdate(ref, set, context))
+}
+
+/** Counts a timeout. Opens the breaker at the limit, and for twice as long if the call was its probe. */
+async function recordTimeout(ref: SubscriberRef, context: HealthContext): Promise<void> {
+  const { table, settings } = context
+  const { timeouts: limit, pauseSeconds, maxPauseSeconds } = settings['deliveries.breaker']
+  await table.update({ ...healthUpdate(ref, {}, context), increment: ['timeouts'] })
+  // The count of all processes, as calls of several may time out at the same time.
+  const health = asHealth(await table.get(healthKey(ref)))
+  if ((health?.timeouts ?? 0) < limit) return
+  const now = context.now()
+  const pause = health?.pause_seconds ? Math.min(2 * health.pause_seconds, maxPauseSeconds) : pauseSeconds
+  // Only one of several calls that time out together starts a pause.
+  const condition = { absentOrBelow: { attribute: 'open_until', value: now + 1 } }
+  const set = { open_until: now + pause * 1000, pause_seconds: pause, probe_until: 0 }
+  await table.update({ ...healthUpdate(ref, set, context), condition })
+}
+
+/** Returns an update of the item, which expires if nothing changes it, as that of a deleted subscriber. */
+function healthUpdate(
+  ref: SubscriberRef,
+  set: Record<string, number>,
+  { settings, now }: HealthContext,
+): Update {
+  return {
+    update: healthKey(ref),
+    set: { ...set, expires_at: expiryOf(now(), settings) },
+    condition: 'none',
+  }
+}

@@ -1,0 +1,308 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { waitingEntry } from '#shared/subscribers/delivery.ts'
+import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
+import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
+
+const ok = { status: 200, answer: '' }
+const timeout = { reason: 'timeout' } as const
+const { perSubscriber } = steadySettings['deliveries.slowCalls']
+const { timeouts, pauseSeconds, maxPauseSeconds } = steadySettings['deliveries.breaker']
+
+let service: DeliveryService
+let subscriber: Subscriber
+beforeEach(async () => {
+  service = await startDeliveries()
+  subscriber = await service.add()
+})
+
+/** Answers calls after they have asked for a slot, as a slow subscriber does. */
+async function slowly(request: SubscriberRequest, response: SubscriberResponse): Promise<SubscriberResponse> {
+  return (await request.slow.mayContinue()) ? response : { reason: 'no_slot' }
+}
+
+async function publish(count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await service.publish()
+}
+
+describe('slow calls', () => {
+  test('of one subscriber are limited, and the others wait in the table without an attempt', async () => {
+    const held = Promise.withResolvers<void>()
+    let permitted = 0
+    service.respond = async (request) => {
+      if (!(await request.slow.mayContinue())) {
+        held.resolve()
+        return { reason: 'no_slot' }
+      }
+      permitted += 1
+      await held.promise
+      return ok
+    }
+    await publish(perSubscriber + 3)
+    await service.run()
+    expect(permitted).toBe(perSubscriber)
+    const states = (await service.deliveries()).map(({ state, attempted }) => `${state} ${attempted}`)
+    expect(states.toSorted()).toEqual([
+      ...Array(perSubscriber).fill('succeeded 1'),
+      ...Array(3).fill('waiting 0'),
+    ])
+    expect(await service.waiting()).toHaveLength(3)
+  })
+
+  test('give their slots back', async () => {
+    service.respond = (request) => slowly(request, ok)
+    for (let round = 0; round < 3; round += 1) {
+      await publish(perSubscriber)
+      await service.run()
+    }
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(
+      Array(3 * perSubscriber).fill('succeeded'),
+    )
+  })
+
+  test('that hold all slots let nobody call, also in another process', async () => {
+    const started = Promise.withResolvers<void>()
+    const end = Promise.withResolvers<void>()
+    let permitted = 0
+    service.respond = async (request) => {
+      await request.slow.mayContinue()
+      permitted += 1
+      if (permitted === perSubscriber) started.resolve()
+      await end.promise
+      return ok
+    }
+    await publish(perSubscriber)
+    const running = service.run()
+    await started.promise
+    await publish(2)
+    await service.run()
+    expect(service.received).toHaveLength(perSubscriber)
+    expect(await service.waiting()).toHaveLength(2)
+    end.resolve()
+    await running
+  })
+
+  test('of a killed process hold their slots until their leases end', async () => {
+    const started = Promise.withResolvers<void>()
+    let permitted = 0
+    service.respond = async (request) => {
+      await request.slow.mayContinue()
+      permitted += 1
+      if (permitted === perSubscriber) started.resolve()
+      return new Promise(() => {})
+    }
+    await publish(perSubscriber)
+    void service.run()
+    await started.promise
+    service.respond = () => ok
+    service.clock.advance(60_000)
+    await publish(1)
+    await service.run()
+    expect(service.received).toHaveLength(perSubscriber + 1)
+  })
+
+  test('do not limit a subscriber that responds in time', async () => {
+    service.respond = () => ok
+    await publish(3 * perSubscriber)
+    await service.run()
+    expect(await service.health(subscriber)).toBeUndefined()
+    expect(service.received).toHaveLength(3 * perSubscriber)
+  })
+
+  test('of one subscriber leave another one alone', async () => {
+    const other = await service.add({ id: subscriberId(7), tenant_id: 'rival' })
+    service.respond = (request, received) =>
+      received.subscriber === other.id ? ok : slowly(request, timeout)
+    await publish(3 * perSubscriber)
+    await service.publish({ tenant: 'rival' })
+    await service.run()
+    expect(await service.deliveries('rival')).toMatchObject([{ state: 'succeeded', attempted: 1 }])
+  })
+})
+
+describe('the breaker', () => {
+  /** Lets the subscriber hang until its breaker opens. */
+  async function open(): Promise<void> {
+    service.respond = () => timeout
+    await publish(timeouts)
+    await service.run()
+  }
+
+  const state = async () => breakerOf(await service.health(subscriber), service.clock.now())
+
+  test('opens after timeouts in a row', async () => {
+    service.respond = () => timeout
+    await publish(timeouts - 1)
+    await service.run()
+    expect(await state()).toBe('closed')
+    await publish(1)
+    await service.run()
+    expect(await state()).toBe('open')
+  })
+
+  test('does not open for failures that are fast, or for timeouts with responses between', async () => {
+    let calls = 0
+    service.respond = () => (calls++ % 2 === 0 ? timeout : { status: 500, answer: '' })
+    for (let n = 0; n < 3 * timeouts; n += 1) {
+      await publish(1)
+      await service.run()
+    }
+    expect(await state()).toBe('closed')
+  })
+
+  test('lets the deliveries of its pause wait, without a call', async () => {
+    await open()
+    const calls = service.received.length
+    await publish(20)
+    await service.run()
+    expect(service.received).toHaveLength(calls)
+    expect(await service.waiting()).toHaveLength(20)
+  })
+
+  test('lets exactly one call probe after its pause, and doubles the pause of one that hangs', async () => {
+    await open()
+    await publish(20)
+    await service.run()
+    const pauses: number[] = []
+    for (let round = 0; round < 7; round += 1) {
+      const until = (await service.health(subscriber))?.open_until ?? 0
+      pauses.push((until - service.clock.now()) / 1000)
+      service.clock.advance(until - service.clock.now())
+      const calls = service.received.length
+      await service.sweep()
+      await service.run()
+      expect(service.received.length - calls).toBe(1)
+    }
+    expect(pauses).toEqual(
+      [30, 60, 120, 240, 480, 900, 900].map((seconds) => Math.min(seconds, maxPauseSeconds)),
+    )
+    expect(pauses[0]).toBe(pauseSeconds)
+  })
+
+  test('lets one of several calls probe that start at the same time', async () => {
+    await open()
+    service.clock.advance(pauseSeconds * 1000)
+    const calls = service.received.length
+    service.respond = () => timeout
+    await publish(5)
+    await service.run()
+    expect(service.received.length - calls).toBe(1)
+  })
+
+  test('closes when a probe succeeds, and the sweep queues what waited', async () => {
+    await open()
+    await publish(10)
+    await service.run()
+    service.respond = () => ok
+    await service.runFor(3600)
+    expect(await state()).toBe('closed')
+    expect((await service.deliveries()).map((one) => one.state)).toEqual(Array(15).fill('succeeded'))
+    expect(await service.waiting()).toEqual([])
+  })
+
+  test('lets another call probe if the first one was killed', async () => {
+    await open()
+    service.clock.advance(pauseSeconds * 1000)
+    const started = Promise.withResolvers<void>()
+    service.respond = () => {
+      started.resolve()
+      return new Promise(() => {})
+    }
+    await publish(1)
+    void service.run()
+    await started.promise
+    service.respond = () => ok
+    await publish(1)
+    await service.run()
+    expect(await state()).toBe('half_open')
+    service.clock.advance(60_000)
+    await publish(1)
+    await service.run()
+    expect(await state()).toBe('closed')
+  })
+})
+
+describe('the sweep', () => {
+  /** Lets deliveries of a subscriber wait that are due now. */
+  async function wait(of: Subscriber, count: number): Promise<void> {
+    const ref = { tenant: of.tenant_id, subscriber: of.id }
+    for (let n = 0; n < count; n += 1) {
+      const delivery = { sk: subscriberId(n), attempted: 3, expires_at: 9e9 } as never
+      await service.table.insertMany([waitingEntry(ref, delivery, service.clock.now() - 1000 + n)])
+    }
+  }
+
+  test('queues at most so many deliveries of a subscriber in a minute, those due first', async () => {
+    const settings = { ...steadySettings, 'deliveries.putBackPerMinute': 30 }
+    service = await startDeliveries({ settings })
+    await service.add()
+    await wait(subscriber, 40)
+    expect(await service.sweep()).toEqual({ queued: 30, left: 0 })
+    expect((await service.waiting()).map(({ delivery }) => delivery)).toEqual(
+      Array.from({ length: 10 }, (_, n) => subscriberId(30 + n)),
+    )
+    expect(service.queued()).toHaveLength(30)
+  })
+
+  test('queues nothing before it is due', async () => {
+    await wait(subscriber, 1)
+    service.clock.advance(-2000)
+    expect(await service.sweep()).toEqual({ queued: 0, left: 0 })
+  })
+
+  test.each([
+    ['is paused', () => service.change(subscriber, { state: 'paused' })],
+    ['is disabled', () => service.change(subscriber, { state: 'disabled' })],
+    ['was deleted', () => service.table.transact(deleteSubscriber(subscriber))],
+    ['belongs to a blocked tenant', () => service.blocked.add('acme')],
+  ])('queues nothing of a subscriber that %s', async (_, change) => {
+    await wait(subscriber, 1)
+    await change()
+    expect(await service.sweep()).toEqual({ queued: 0, left: 0 })
+    expect(await service.waiting()).toHaveLength(1)
+  })
+
+  test('loses nothing if the queue fails, and goes on with other subscribers', async () => {
+    const other = await service.add({ id: subscriberId(7) })
+    await wait(subscriber, 1)
+    await wait(other, 1)
+    const due = service.clock.now() - 1000
+    let sends = 0
+    service.beforeSend = () => {
+      sends += 1
+      if (sends === 1) throw new Error('unavailable')
+    }
+    expect(await service.sweep()).toEqual({ queued: 1, left: 1, oldest: due })
+    expect(await service.waiting()).toHaveLength(1)
+    expect(await service.sweep()).toEqual({ queued: 1, left: 0 })
+  })
+
+  test('removes an entry only after its message was sent', async () => {
+    await wait(subscriber, 1)
+    let waiting = 0
+    const { table } = service
+    const { transact } = table
+    Object.assign(table, {
+      transact: async (changes: never) => {
+        waiting = service.queued().length
+        return transact(changes)
+      },
+    })
+    await service.sweep()
+    expect(waiting).toBe(1)
+  })
+
+  test('stops in time, and reports the subscribers that it did not reach', async () => {
+    const { table } = service
+    const { readRange } = table
+    await wait(subscriber, 1)
+    Object.assign(table, {
+      readRange: (range: never) => {
+        service.clock.advance(1000)
+        return readRange(range)
+      },
+    })
+    expect(await service.sweep()).toEqual({ queued: 0, left: 1 })
+  })
+})

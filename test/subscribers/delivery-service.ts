@@ -1,0 +1,244 @@
+import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
+import type { AlertCode } from '#shared/platform/base/log.ts'
+import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
+import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/subscribers/delivery.ts'
+import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
+import { createSubscriber, findSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { asHealth, healthKey, type SubscriberHealth } from '#shared/subscribers/subscriber-health.ts'
+import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { newMemoryTable, newTable, openTable } from '#test/support/tables.ts'
+import { subscriberOf } from './subscribers.ts'
+
+/** A call that a subscriber received. */
+export interface Received {
+  subscriber: string
+  url: string
+  eventId: string
+  body: string
+  /** Milliseconds since 1970. */
+  at: number
+}
+
+type Respond = (
+  request: SubscriberRequest,
+  received: Received,
+) => SubscriberResponse | Promise<SubscriberResponse>
+
+interface Queued {
+  body: string
+  dueAt: number
+  receives: number
+}
+
+/** The functions of deliveries on a table, with a queue in memory and subscribers that a test plays. */
+export interface DeliveryService {
+  settings: Settings
+  clock: MovableClock
+  table: Table
+  alerts: AlertCode[]
+  received: Received[]
+  /** The bodies of messages that failed too often. */
+  deadLetters: string[]
+  /** The faults of runs of the sweep. */
+  sweepFaults: unknown[]
+  blocked: Set<string>
+  /** How subscribers respond; 200 without a body at first. */
+  respond: Respond
+  /** Called before each send to the queue; it may throw. */
+  beforeSend: () => void
+  /** Stores a subscriber. */
+  add(changes?: Partial<Subscriber>): Promise<Subscriber>
+  change(subscriber: Subscriber, changes: Partial<Subscriber>): Promise<Subscriber>
+  subscriber(subscriber: Subscriber): Promise<Subscriber | undefined>
+  health(subscriber: Subscriber): Promise<SubscriberHealth | undefined>
+  /** Publishes an event of a tenant on the bus. */
+  publish(event?: Partial<DeliveredEvent> & { tenant?: string }): Promise<DeliveredEvent>
+  /** Runs the sender on all messages that are due, also on those that it sends for now. */
+  run(): Promise<void>
+  /** Moves the clock to each message, and to the runs of the sweep that find something, for a time. */
+  runFor(seconds: number): Promise<void>
+  sweep(): Promise<SweepResult>
+  /** The messages in the queue. */
+  queued(): { delaySeconds: number; attempt: number }[]
+  put(message: QueuedDelivery): void
+  deliveries(tenant?: string): Promise<Delivery[]>
+  waiting(tenant?: string): Promise<Item[]>
+  audit(tenant?: string): Promise<Item[]>
+}
+
+/** The time of the tests: after that of `subscriberOf`. */
+export const startTime = Date.parse('2026-03-01T12:00:00Z')
+const maxReceives = 5
+const sweepMilliseconds = 60_000
+
+/** The local settings without the random part of pauses. */
+export const steadySettings: Settings = {
+  ...localSettings,
+  'deliveries.schedule': { ...localSettings['deliveries.schedule'], jitter: 0 },
+}
+
+interface Options {
+  settings?: Settings
+  clock?: MovableClock
+  /** The table as the test reads it, and as the functions use it; a new table without them. */
+  tables?: { ofTest: Table; ofFunctions: Table }
+  /** For tests of days, which read much. */
+  inMemory?: boolean
+}
+
+export async function startDeliveries({
+  settings = steadySettings,
+  clock = movableClock(startTime),
+  tables,
+  inMemory = false,
+}: Options = {}): Promise<DeliveryService> {
+  const name = tables ? '' : await (inMemory ? newMemoryTable() : newTable())
+  // The clock of the test goes on by days, and the budget is of the real time.
+  const table = tables?.ofTest ?? openTable(name, { clock, budget: startBudget(systemClock, 3_600_000) })
+  let queue: Queued[] = []
+  let events = 0
+  const put = ({ body, delaySeconds = 0 }: QueuedDelivery) => {
+    queue.push({ body, dueAt: clock.now() + delaySeconds * 1000, receives: 0 })
+  }
+  const send = async (messages: readonly QueuedDelivery[]) => {
+    service.beforeSend()
+    messages.forEach(put)
+    return messages.map(() => false)
+  }
+  const contextOf = () => ({
+    table: tables?.ofFunctions ?? table,
+    clock,
+    settings,
+    now: () => clock.now(),
+    isBlocked: async (tenant: string) => service.blocked.has(tenant),
+    log: { alert: (code: AlertCode) => service.alerts.push(code) } as never,
+  })
+
+  async function runBatch(batch: Queued[]): Promise<void> {
+    const messages = batch.map((message) => {
+      message.receives += 1
+      return { body: message.body, redelivered: message.receives > 1 }
+    })
+    const outcomes = await Promise.allSettled(
+      sendDeliveries(messages, contextOf(), {
+        async call(request) {
+          const { event_id: eventId } = JSON.parse(request.body)
+          const { subscriber = '' } = request.headers
+          const received = { subscriber, url: request.url, eventId, body: request.body, at: clock.now() }
+          service.received.push(received)
+          return service.respond(request, received)
+        },
+        sign: async ({ id }) => ({ subscriber: id }),
+        send,
+      }),
+    )
+    const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected')
+    for (const message of failed) {
+      if (message.receives < maxReceives) queue.push({ ...message, dueAt: clock.now() })
+      else service.deadLetters.push(message.body)
+    }
+  }
+
+  async function itemsOf(tenant: string, entity: 'delivery' | 'waiting_delivery' | 'audit'): Promise<Item[]> {
+    const partitions = partitionsOf(tenant, entity, 1)
+    const range = { low: ' ', high: '\u{10ffff}', descending: false, limit: 1000 }
+    return (await table.readRange({ ...range, partition: partitions[0] ?? '' })).items
+  }
+
+  /** Returns the time of the first run of the sweep that finds something. */
+  async function firstDue(): Promise<number> {
+    const times = (await itemsOf('acme', 'waiting_delivery')).map(({ sk }) => timeOf(sk.split('#')[1] ?? ''))
+    return Math.ceil(Math.min(...times) / sweepMilliseconds) * sweepMilliseconds
+  }
+
+  const service: DeliveryService = {
+    settings,
+    clock,
+    table,
+    alerts: [],
+    received: [],
+    deadLetters: [],
+    sweepFaults: [],
+    blocked: new Set(),
+    respond: () => ({ status: 200, answer: '' }),
+    beforeSend: () => {},
+    async add(changes = {}) {
+      const subscriber = subscriberOf(changes)
+      await table.transact(createSubscriber(subscriber))
+      return subscriber
+    },
+    async change(subscriber, changes) {
+      const { id, tenant_id: tenant } = subscriber
+      const updated_at = new Date(clock.now()).toISOString()
+      const changed = { ...subscriber, updated_at, ...changes }
+      await table.put({ item: { ...keyOf(tenant, 'subscriber', id), ...changed }, condition: 'none' })
+      return changed
+    },
+    subscriber: ({ id, tenant_id: tenant }) => findSubscriber(table, { tenant, subscriber: id }),
+    health: async ({ id, tenant_id: tenant }) =>
+      asHealth(await table.get(healthKey({ tenant, subscriber: id }))),
+    async publish({ tenant = 'acme', ...changes } = {}) {
+      events += 1
+      const event = {
+        event_id: `event-${events}`,
+        type: 'order.placed',
+        version: 1,
+        occurred_at: new Date(clock.now()).toISOString(),
+        source: 'commerce-api' as const,
+        correlation_id: `request-${events}`,
+        data: { id: `order-${events}`, tenant_id: tenant },
+        ...changes,
+      }
+      await Promise.all(createDeliveries([JSON.stringify({ detail: event })], contextOf(), send))
+      return event
+    },
+    async run() {
+      for (;;) {
+        const batch = queue.filter(({ dueAt }) => dueAt <= clock.now()).slice(0, 10)
+        if (batch.length === 0) return
+        queue = queue.filter((one) => !batch.includes(one))
+        await runBatch(batch)
+      }
+    },
+    async runFor(seconds) {
+      const end = clock.now() + seconds * 1000
+      await service.run()
+      for (let sweptAt = 0; ; ) {
+        const nextSweep = Math.max(await firstDue(), sweptAt + sweepMilliseconds)
+        const next = Math.min(nextSweep, ...queue.map(({ dueAt }) => dueAt))
+        if (next > end) break
+        clock.advance(Math.max(0, next - clock.now()))
+        if (clock.now() >= nextSweep) {
+          // The next run replaces one that failed.
+          await service.sweep().catch((fault: unknown) => service.sweepFaults.push(fault))
+          sweptAt = clock.now()
+        }
+        await service.run()
+      }
+      clock.advance(Math.max(0, end - clock.now()))
+    },
+    sweep: () => sweepDeliveries(contextOf(), send),
+    queued: () =>
+      queue.map(({ body, dueAt }) => ({
+        delaySeconds: (dueAt - clock.now()) / 1000,
+        attempt: JSON.parse(body).attempt,
+      })),
+    put,
+    deliveries: async (tenant = 'acme') => (await itemsOf(tenant, 'delivery')).map(asDelivery),
+    waiting: (tenant = 'acme') => itemsOf(tenant, 'waiting_delivery'),
+    audit: (tenant = 'acme') => itemsOf(tenant, 'audit'),
+  }
+  return service
+}
+
+/** Returns an id of a subscriber. */
+export function subscriberId(number: number): string {
+  return firstIdAt(Date.parse('2026-01-01T00:00:00Z') + number)
+}

@@ -1,0 +1,403 @@
+import { marshall } from '@aws-sdk/util-dynamodb'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import type { Delivery } from '#shared/subscribers/delivery.ts'
+import { bodyOf, deliveryId, pingType } from '#shared/subscribers/delivery.ts'
+import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
+import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
+
+const day = 24 * 3600
+const ok = { status: 200, answer: '' }
+const failing = { status: 500, answer: 'sorry' }
+
+let service: DeliveryService
+beforeEach(async () => {
+  service = await startDeliveries()
+})
+
+afterEach(() => expect(service.sweepFaults).toEqual([]))
+
+/** Lets subscribers respond with these in turn, and with the last one from then on. */
+function respondWith(...responses: SubscriberResponse[]): void {
+  let calls = 0
+  service.respond = () => responses[Math.min(calls++, responses.length - 1)] ?? ok
+}
+
+async function onlyDelivery(): Promise<Delivery> {
+  const [delivery, ...others] = await service.deliveries()
+  if (!delivery || others.length > 0) throw new Error(`${others.length + 1} deliveries`)
+  return delivery
+}
+
+const statusesOf = ({ attempts }: Delivery) => attempts.map(({ status, reason }) => status ?? reason)
+
+describe('an event', () => {
+  test('is sent to each active subscriber of its tenant that asked for it', async () => {
+    const wanted = await service.add({ id: subscriberId(1), events: ['order.*'] })
+    await service.add({ id: subscriberId(2), events: ['refund.*'] })
+    await service.add({ id: subscriberId(3), tenant_id: 'rival' })
+    const event = await service.publish()
+    await service.run()
+    expect(service.received).toMatchObject([{ subscriber: wanted.id, eventId: event.event_id }])
+    expect(service.received[0]?.body).toBe(bodyOf(event))
+  })
+
+  test('without subscribers leaves nothing', async () => {
+    await service.publish()
+    await service.run()
+    expect(service.queued()).toEqual([])
+    expect(await service.deliveries()).toEqual([])
+  })
+
+  test('that is published twice has one delivery, and is sent once if its first attempt was recorded', async () => {
+    await service.add()
+    const event = await service.publish()
+    await service.run()
+    await service.publish(event)
+    await service.run()
+    expect(service.received).toHaveLength(1)
+    expect((await onlyDelivery()).state).toBe('succeeded')
+  })
+
+  test('is not sent to a subscriber that was deleted meanwhile', async () => {
+    const subscriber = await service.add()
+    await service.publish()
+    await service.table.transact(deleteSubscriber(subscriber))
+    await service.run()
+    expect(service.received).toEqual([])
+    expect(await service.deliveries()).toEqual([])
+    expect(service.deadLetters).toEqual([])
+  })
+
+  test('of a blocked tenant ends among the dead letters, and nothing is called', async () => {
+    await service.add()
+    await service.publish()
+    service.blocked.add('acme')
+    await service.run()
+    expect(service.received).toEqual([])
+    expect(service.deadLetters).toHaveLength(1)
+    await expect(service.publish()).rejects.toThrow('the tenant is blocked')
+  })
+
+  test('is queued by a new fan-out if the queue failed', async () => {
+    await service.add()
+    service.beforeSend = () => {
+      throw new Error('unavailable')
+    }
+    await expect(service.publish({ event_id: 'e' })).rejects.toThrow('unavailable')
+    service.beforeSend = () => {}
+    await service.publish({ event_id: 'e' })
+    await service.run()
+    expect(service.received).toMatchObject([{ eventId: 'e' }])
+  })
+})
+
+describe('a first attempt that succeeds', () => {
+  test('is one write of at most a kilobyte, whatever the subscriber answers', async () => {
+    await service.add()
+    respondWith({ status: 200, answer: 'é'.repeat(600) })
+    await service.publish({ data: { id: 'o'.repeat(36), tenant_id: 'acme', amount: 1999, currency: 'EUR' } })
+    await service.run()
+    const delivery = await onlyDelivery()
+    expect(itemBytes(delivery)).toBeLessThanOrEqual(1024)
+    expect(delivery.attempts[0]?.answer).toMatch(/^é{50,}$/)
+  })
+
+  test('writes only the delivery', async () => {
+    const subscriber = await service.add()
+    await service.publish()
+    const written: string[] = []
+    for (const name of ['put', 'update', 'transact', 'insertMany'] as const) {
+      const original = service.table[name] as (input: never) => Promise<never>
+      Object.assign(service.table, {
+        [name]: (input: never) => {
+          written.push(name)
+          return original(input)
+        },
+      })
+    }
+    await service.run()
+    expect(written).toEqual(['put'])
+    expect(await service.health(subscriber)).toBeUndefined()
+  })
+
+  test('keeps status, time and answer', async () => {
+    await service.add()
+    service.respond = () => {
+      service.clock.advance(120)
+      return { status: 204, answer: 'thanks' }
+    }
+    const event = await service.publish()
+    await service.run()
+    expect(await onlyDelivery()).toMatchObject({
+      state: 'succeeded',
+      event_id: event.event_id,
+      type: 'order.placed',
+      attempted: 1,
+      attempts: [{ at: event.occurred_at, status: 204, milliseconds: 120, answer: 'thanks' }],
+    })
+  })
+})
+
+/** Returns the size of an item in the table (DynamoDB developer guide, 'Item sizes and formats'). */
+function itemBytes(item: object): number {
+  const sizeOf = (value: Record<string, unknown>): number => {
+    const [[type, content] = ['', '']] = Object.entries(value)
+    if (type === 'S') return Buffer.byteLength(String(content))
+    if (type === 'N') return Math.ceil(String(content).length / 2) + 1
+    if (type === 'L') return 3 + (content as never[]).reduce((sum, one) => sum + 1 + sizeOf(one), 0)
+    if (type === 'M') return 3 + attributesOf(content as never) + Object.keys(content as never).length
+    throw new Error(`${type} is not expected`)
+  }
+  const attributesOf = (attributes: Record<string, never>): number =>
+    Object.entries(attributes).reduce(
+      (sum, [name, value]) => sum + Buffer.byteLength(name) + sizeOf(value),
+      0,
+    )
+  return attributesOf(marshall(item) as never)
+}
+
+describe('a failed attempt', () => {
+  test.each<[string, SubscriberResponse, string]>([
+    ['an error', failing, 'status'],
+    ['a redirect, which is not followed', { status: 302, answer: '' }, 'redirect'],
+    ['a timeout', { reason: 'timeout' }, 'timeout'],
+    ['a private address', { reason: 'address' }, 'address'],
+    ['a broken connection', { reason: 'connection' }, 'connection'],
+  ])('with %s is recorded and repeated after 5 seconds', async (_, response, reason) => {
+    await service.add()
+    respondWith(response, ok)
+    await service.publish()
+    await service.run()
+    expect(service.queued()).toEqual([{ delaySeconds: 5, attempt: 2 }])
+    expect(await onlyDelivery()).toMatchObject({ state: 'waiting', attempts: [{ reason }] })
+    await service.runFor(5)
+    expect(service.received.map(({ eventId }) => eventId)).toEqual(['event-1', 'event-1'])
+    expect(await onlyDelivery()).toMatchObject({ state: 'succeeded', attempted: 2 })
+  })
+
+  test('is repeated as the schedule says, and the delivery ends as failed', async () => {
+    const subscriber = await service.add()
+    respondWith(failing)
+    const event = await service.publish()
+    await service.runFor(30 * 3600)
+    const start = Date.parse(event.occurred_at)
+    const pauses = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
+    const expected = pauses.reduce((at, pause) => [...at, (at.at(-1) ?? 0) + pause], [0])
+    const actual = service.received.map(({ at }) => (at - start) / 1000)
+    // A later retry waits for the next run of the sweep.
+    for (const [index, at] of actual.entries()) {
+      expect(at).toBeGreaterThanOrEqual(expected[index] ?? Number.NaN)
+      expect(at).toBeLessThanOrEqual((expected[index] ?? Number.NaN) + 60 * index)
+    }
+    expect(actual).toHaveLength(8)
+    expect(await onlyDelivery()).toMatchObject({ state: 'failed', attempted: 8 })
+    expect(await service.waiting()).toEqual([])
+    expect(service.deadLetters).toEqual([])
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+  })
+
+  test('waits in the table if its retry is due after 15 minutes, and never as a message', async () => {
+    await service.add()
+    respondWith(failing)
+    await service.publish()
+    await service.runFor(5 + 300)
+    expect(await onlyDelivery()).toMatchObject({ state: 'waiting', attempted: 3 })
+    expect(service.queued()).toEqual([])
+    expect(await service.waiting()).toMatchObject([{ attempt: 4 }])
+  })
+
+  test.each([
+    ['a number', '120', 120],
+    ['a date', 'Sun, 01 Mar 2026 12:02:00 GMT', 120],
+    ['less than the schedule', '1', 5],
+    ['nonsense', 'soon', 5],
+  ])('honors a Retry-After of %s', async (_, retryAfter, seconds) => {
+    await service.add()
+    respondWith({ status: 503, answer: '', retryAfter })
+    await service.publish()
+    await service.run()
+    expect(service.queued()).toEqual([{ delaySeconds: seconds, attempt: 2 }])
+  })
+
+  test('bounds a Retry-After', async () => {
+    await service.add()
+    respondWith({ status: 429, answer: '', retryAfter: '999999999' })
+    await service.publish()
+    await service.run()
+    const { next_at = 0 } = await onlyDelivery()
+    const { maxRetryAfterSeconds } = steadySettings['deliveries.schedule']
+    expect(next_at - service.clock.now()).toBe(maxRetryAfterSeconds * 1000)
+  })
+
+  test('with 410 disables the subscriber at once, and holds the event', async () => {
+    const subscriber = await service.add()
+    respondWith({ status: 410, answer: '' }, ok)
+    await service.publish()
+    await service.run()
+    expect(await service.subscriber(subscriber)).toMatchObject({ state: 'disabled', reason: 'gone' })
+    expect(await onlyDelivery()).toMatchObject({ state: 'held', attempted: 1 })
+    expect(service.alerts).toEqual(['SUBSCRIBER_DISABLED'])
+    expect(await service.audit()).toMatchObject([
+      {
+        action: 'subscriber.disable',
+        target: `subscriber/${subscriber.id}`,
+        actor_id: 'deliveries',
+        correlation_id: 'request-1',
+        after: { state: 'disabled', reason: 'gone' },
+      },
+    ])
+  })
+
+  test('with 410 disables nothing if the subscriber has changed meanwhile', async () => {
+    const subscriber = await service.add()
+    service.respond = async () => {
+      await service.change(subscriber, { url: 'https://new.example.com' })
+      return { status: 410, answer: '' }
+    }
+    await service.publish()
+    await service.run()
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+    expect(service.alerts).toEqual([])
+  })
+})
+
+describe('a subscriber that fails', () => {
+  beforeEach(async () => {
+    service = await startDeliveries({ inMemory: true })
+  })
+
+  async function failFor(seconds: number) {
+    respondWith(failing)
+    const end = service.clock.now() + seconds * 1000
+    while (service.clock.now() < end) {
+      await service.publish()
+      await service.runFor(6 * 3600)
+    }
+  }
+
+  test('for 5 days is disabled once, and its events are held', async () => {
+    const subscriber = await service.add()
+    await failFor(5 * day)
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+    await failFor(3600)
+    expect(await service.subscriber(subscriber)).toMatchObject({ state: 'disabled', reason: 'failing' })
+    expect(service.alerts).toEqual(['SUBSCRIBER_DISABLED'])
+    const { event_id: eventId } = await service.publish()
+    const calls = service.received.length
+    await service.runFor(3600)
+    expect(service.received).toHaveLength(calls)
+    const held = (await service.deliveries()).find(({ event_id }) => event_id === eventId)
+    expect(held).toMatchObject({ state: 'held', attempted: 0 })
+  })
+
+  test('is not disabled if one of its deliveries succeeded', async () => {
+    const subscriber = await service.add()
+    await failFor(3 * day)
+    respondWith(ok, failing)
+    await service.publish()
+    await service.run()
+    expect(await service.health(subscriber)).toMatchObject({ failing_since: 0 })
+    await failFor(3 * day)
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+  })
+
+  test('has 5 days from its last change, as after it was resumed', async () => {
+    const subscriber = await service.add()
+    await failFor(4 * day)
+    await service.change(subscriber, {})
+    await failFor(4 * day)
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+  })
+})
+
+describe('a paused subscriber', () => {
+  test('gets the held events after it is resumed, in their order', async () => {
+    const subscriber = await service.add({ state: 'paused' })
+    for (let n = 0; n < 3; n += 1) {
+      await service.publish()
+      service.clock.advance(1000)
+    }
+    await service.runFor(3600)
+    expect(service.received).toEqual([])
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(['held', 'held', 'held'])
+    await service.change(subscriber, { state: 'active' })
+    await service.sweep()
+    await service.run()
+    expect(service.received.map(({ eventId }) => eventId).toSorted()).toEqual([
+      'event-1',
+      'event-2',
+      'event-3',
+    ])
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(Array(3).fill('succeeded'))
+    expect(await service.waiting()).toEqual([])
+  })
+
+  test('holds what was queued before, and its retries', async () => {
+    const subscriber = await service.add()
+    respondWith(failing)
+    await service.publish()
+    await service.run()
+    await service.change(subscriber, { state: 'paused' })
+    service.clock.advance(1000)
+    await service.publish()
+    await service.runFor(60)
+    expect((await service.deliveries()).map(({ state, attempted }) => [state, attempted])).toEqual([
+      ['held', 1],
+      ['held', 0],
+    ])
+    expect(await service.waiting()).toHaveLength(2)
+  })
+})
+
+describe('a test of a subscriber', () => {
+  const ping = async (state: 'active' | 'paused') => {
+    const { id } = await service.add({ state })
+    const ref = { tenant: 'acme', subscriber: id }
+    const event = {
+      event_id: 'ping-1',
+      type: pingType,
+      version: 1,
+      occurred_at: new Date(service.clock.now()).toISOString(),
+      source: 'commerce-api' as const,
+      correlation_id: 'c',
+      data: { tenant_id: 'acme' },
+    }
+    const delivery = deliveryId(ref, event, service.settings)
+    service.put(queuedDelivery({ ...ref, delivery, attempt: 1, event }))
+    await service.runFor(3600)
+  }
+
+  test.each(['active', 'paused'] as const)('is sent once while it is %s', async (state) => {
+    respondWith(failing)
+    await ping(state)
+    expect(service.received).toHaveLength(1)
+    expect(await onlyDelivery()).toMatchObject({ state: 'failed', attempts: [{ status: 500 }] })
+  })
+})
+
+describe('a message that is delivered again', () => {
+  test('after its attempt was recorded sends the next message, and calls nobody', async () => {
+    await service.add()
+    respondWith(failing)
+    let sends = 0
+    await service.publish()
+    service.beforeSend = () => {
+      sends += 1
+      if (sends === 1) throw new Error('the process ended')
+    }
+    await service.run()
+    expect(service.received).toHaveLength(1)
+    expect(service.queued()).toEqual([{ delaySeconds: 5, attempt: 2 }])
+    expect(statusesOf(await onlyDelivery())).toEqual([500])
+  })
+
+  test('without the event, after its delivery has expired, is dropped', async () => {
+    const { id } = await service.add()
+    service.put(queuedDelivery({ tenant: 'acme', subscriber: id, delivery: subscriberId(9), attempt: 2 }))
+    await service.run()
+    expect(service.received).toEqual([])
+    expect(service.deadLetters).toEqual([])
+  })
+})
