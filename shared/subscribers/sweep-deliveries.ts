@@ -96,6 +96,7 @@ async function putBack(
       batch.map(({ delivery, attempt }) => ({ tenant, subscriber, delivery, attempt })),
       send,
     )
-    await table.transact(batch.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' })))
+    const keys = batch.map(({ pk, sk }) => ({ pk, sk }))
+    await table.transact(keys.map((key) => ({ remove: key, condition: 'none' })))
   }
 }

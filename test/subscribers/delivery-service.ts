@@ -1,7 +1,8 @@
+import { subscriptions } from '#functions/subscriptions.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { AlertCode } from '#shared/platform/base/log.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
@@ -12,6 +13,7 @@ import { createSubscriber, findSubscriber, type Subscriber } from '#shared/subsc
 import { asHealth, healthKey, type SubscriberHealth } from '#shared/subscribers/subscriber-health.ts'
 import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { checkDeclared, watchedTable } from '#test/support/declared-table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newMemoryTable, newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'
@@ -78,6 +80,13 @@ export const startTime = Date.parse('2026-03-01T12:00:00Z')
 const maxReceives = 5
 const sweepMilliseconds = 60_000
 
+/** Returns what a function declares to do with the table. */
+function declaredBy(name: string): TableUse {
+  const declared = subscriptions.find((one) => one.name === name)?.table
+  if (!declared) throw new Error(`there is no function ${name}`)
+  return declared
+}
+
 /** The local settings without the random part of pauses. */
 export const steadySettings: Settings = {
   ...localSettings,
@@ -112,8 +121,10 @@ export async function startDeliveries({
     messages.forEach(put)
     return messages.map(() => false)
   }
-  const contextOf = () => ({
-    table: tables?.ofFunctions ?? table,
+  const contextOf = (name: `deliveries.${string}`) => ({
+    table: watchedTable(tables?.ofFunctions ?? table, (call, kind) =>
+      checkDeclared({ name, use: declaredBy(name), file: 'functions/subscriptions.ts' }, call, kind),
+    ),
     clock,
     settings,
     now: () => clock.now(),
@@ -127,7 +138,7 @@ export async function startDeliveries({
       return { body: message.body, redelivered: message.receives > 1 }
     })
     const outcomes = await Promise.allSettled(
-      sendDeliveries(messages, contextOf(), {
+      sendDeliveries(messages, contextOf('deliveries.send'), {
         async call(request) {
           const { event_id: eventId } = JSON.parse(request.body)
           const { subscriber = '' } = request.headers
@@ -196,7 +207,9 @@ export async function startDeliveries({
         data: { id: `order-${events}`, tenant_id: tenant },
         ...changes,
       }
-      await Promise.all(createDeliveries([JSON.stringify({ detail: event })], contextOf(), send))
+      await Promise.all(
+        createDeliveries([JSON.stringify({ detail: event })], contextOf('deliveries.create'), send),
+      )
       return event
     },
     async run() {
@@ -224,7 +237,7 @@ export async function startDeliveries({
       }
       clock.advance(Math.max(0, end - clock.now()))
     },
-    sweep: () => sweepDeliveries(contextOf(), send),
+    sweep: () => sweepDeliveries(contextOf('deliveries.sweep'), send),
     queued: () =>
       queue.map(({ body, dueAt }) => ({
         delaySeconds: (dueAt - clock.now()) / 1000,
