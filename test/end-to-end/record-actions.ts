@@ -24,6 +24,7 @@ const prefixes: Record<string, string> = {
 }
 /** Calls whose actions have other names. */
 const renamed: Record<string, string> = {
+  BatchGet: 'BatchGetItem',
   BatchWrite: 'BatchWriteItem',
   DeleteMessageBatch: 'DeleteMessage',
   Invoke: 'InvokeFunction',

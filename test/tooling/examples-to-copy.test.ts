@@ -119,6 +119,7 @@ describe('the AWS actions of the commands', () => {
     const renamed: Record<string, string> = {
       Invoke: 'InvokeFunction',
       DeleteMessageBatch: 'DeleteMessage',
+      BatchGet: 'BatchGetItem',
       BatchWrite: 'BatchWriteItem',
     }
     expect(names).toContain(renamed[call] ?? call)
