@@ -1,4 +1,4 @@
-"""Describes a request and its response for the console. Secrets are hidden, because the description is written to a file.
+"""Describes a request and its response for the console. Secrets are hidden, because this is written to a file.
 
 The value of a header is shown only if the header is known to carry no secret. In bodies and addresses, the values of
 members such as `password` and `access_token` are hidden, and so are tokens, keys and signed links wherever they appear.
@@ -11,13 +11,13 @@ BODY_CHARACTERS = 8192
 PATH_CHARACTERS = 2048
 HIDDEN = "hidden"
 SHOWN_HEADERS = {
-    "accept", "accept-encoding", "accept-language", "accept-patch", "accept-post", "allow", "cache-control", "connection",
-    "content-disposition", "content-encoding", "content-length", "content-security-policy", "content-type", "date",
-    "deprecation", "etag", "host",
-    "idempotency-key", "idempotency-status", "if-match", "if-none-match", "link", "location", "origin", "referer", "referrer-policy",
-    "retry-after", "strict-transport-security", "sunset", "traceparent", "user-agent", "vary", "webhook-id",
-    "webhook-timestamp", "www-authenticate", "x-audit-log-reason", "x-cart-id", "x-content-type-options",
-    "x-correlation-id", "x-frame-options", "x-request-timeout",
+    "accept", "accept-encoding", "accept-language", "accept-patch", "accept-post", "allow", "cache-control",
+    "connection", "content-disposition", "content-encoding", "content-length", "content-security-policy",
+    "content-type", "date", "deprecation", "etag", "host", "idempotency-key", "idempotency-status", "if-match",
+    "if-none-match", "link", "location", "origin", "referer", "referrer-policy", "retry-after",
+    "strict-transport-security", "sunset", "traceparent", "user-agent", "vary", "webhook-id", "webhook-timestamp",
+    "www-authenticate", "x-audit-log-reason", "x-cart-id", "x-content-type-options", "x-correlation-id",
+    "x-frame-options", "x-request-timeout",
 }
 SECRET_NAME = r"(?:password|_token|secret|session|credential|signature|api_?key)"
 # The lengths are bounded, because a search in text that almost matches would take long.

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { serveSite } from '#bin/describe/reference/site.ts'
 import type { Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
@@ -37,6 +37,18 @@ const logOf = (id: string, tenant: string): Entry => {
 const common = { at: 0, occurred_at: 0, updated_at: 0, tenant: 'acme', correlation_id: 'correlation-order' }
 const counts = { succeeded: 2, failed: 1 }
 const dead = { id: 'm-1', at: 0, body: long, reason: 'ValiError: amount_minor: number', attempts: 5 }
+const subscriber: Entry = {
+  ...{ kind: 'subscriber', id: 's-1', tenant: 'acme', url: `https://a.example/${long}` },
+  ...{ events: ['order.*'], state: 'active' },
+}
+const attempts = [
+  { at: '2026-11-23T00:00:00.000Z', milliseconds: 15_000, reason: 'timeout' },
+  { at: '2026-11-23T00:00:05.000Z', milliseconds: 20, status: 500, reason: 'status', answer: 'out of disk' },
+]
+const failed: Entry = {
+  ...{ ...common, kind: 'delivery', id: 'd-1', subscriber_id: 's-1', event_id: 'e-1', type: 'order.created' },
+  ...{ body: '{"data":{}}', state: 'failed', attempted: 2, attempts },
+}
 const shown: Entry[] = [
   requestOf('order'),
   requestOf('replayed', { idempotency_status: 'replayed', correlation_id: 'correlation-order' }),
@@ -54,6 +66,8 @@ const shown: Entry[] = [
     version: 1,
     data: { tenant_id: 'acme', long },
   },
+  subscriber,
+  failed,
   { ...common, kind: 'audit', id: 'a-1', action: 'orders.create', result: 'allow', reason: 'by role' },
   { ...common, kind: 'mail', id: 'm-1', to: 'ada@example.com', subject: 'Your code', text: 'It is 123456.' },
   { ...common, kind: 'payout', id: 'p-1', account: 'acct_1', charge: 'ch_1', amount: 700, status: 'paid' },
@@ -73,6 +87,7 @@ let console: Console
 let site: Awaited<ReturnType<typeof serveSite>>
 let browser: Browser
 let page: Page
+const errors: string[] = []
 let streams: ServerResponse[] = []
 const actions: { url: string | undefined; body: string; token: unknown }[] = []
 const push = (...entries: Entry[]) => {
@@ -121,6 +136,7 @@ function withPage() {
 async function open(address = '', options: Parameters<Browser['newPage']>[0] = { viewport: desktop }) {
   const opened = await browser.newPage(options)
   opened.setDefaultTimeout(60_000)
+  opened.on('pageerror', ({ message }) => errors.push(message))
   await opened.goto(`${site.url}console.html${address}`)
   await opened.locator('table[data-kind=request] tbody tr').first().waitFor({ state: 'attached' })
   return opened
@@ -155,6 +171,7 @@ describe('a click on a request', () => {
   test.each([
     ['Other requests', 'request', 'POST /v1/orders 201 replayed'],
     ['Events', 'event', 'order.created v1'],
+    ['Deliveries', 'delivery', 'order.created failed 500, 20 ms'],
     ['Audit records', 'audit', 'orders.create allow: by role'],
     ['Operations', 'operation', 'op-1 failed VALIDATION.csv'],
     ['Log lines', 'log', 'REQUEST_ANSWERED'],
@@ -164,7 +181,7 @@ describe('a click on a request', () => {
   })
 
   test('shows what follows later, and keeps what is open', async () => {
-    await detail().getByText('order.created').click()
+    await detail().locator('ol[data-kind=event] summary').click()
     push({ ...common, kind: 'event', id: 'e-2', type: 'order.placed', version: 1, data: {} })
     await detail().getByText('Events (2)').waitFor()
     expect(await detail().locator('ol[data-kind=event] details[open]').count()).toBe(1)
@@ -212,6 +229,44 @@ describe('the page', () => {
     await page.getByText('Redriven').waitFor()
     const token = await page.locator('meta[name=console-token]').getAttribute('content')
     expect(actions).toEqual([{ url: '/console/redrive', body: 'webhooks', token }])
+  })
+})
+
+describe('a failed delivery', () => {
+  withPage()
+
+  const click = async (...found: Locator[]) => {
+    for (const one of found) await one.click()
+  }
+
+  test('is understood in two clicks', async () => {
+    await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+    expect(await detail().innerText()).toMatch(/it answered with an error[\s\S]*500, 20 ms[\s\S]*out of disk/)
+  })
+
+  test('shows its attempts, the latest first', async () => {
+    await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+    const lines = await detail().locator('.attempts p:not(.hint)').allInnerTexts()
+    expect(lines.map((line) => line.replace(/^\S+ /, ''))).toEqual(['500, 20 ms', 'timeout, 15000 ms'])
+  })
+
+  test('shows the attempt that follows', async () => {
+    await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+    const later = [...attempts, { at: '2026-11-23T00:01:00.000Z', milliseconds: 9, status: 204 }]
+    push({ ...failed, state: 'succeeded', attempted: 3, attempts: later })
+    await detail().getByText('204, 9 ms').waitFor()
+  })
+
+  test('shows when it is sent next', async () => {
+    await click(page.locator('#tab-deliveries'))
+    push({ ...failed, state: 'waiting', next_at: new Date(2026, 10, 23, 12, 30).getTime() })
+    await rowOf('delivery', 'd-1').getByText('12:30:00.000').waitFor()
+  })
+
+  test('says that its subscriber is paused', async () => {
+    await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+    push({ ...subscriber, state: 'paused' })
+    await detail().getByText('paused').waitFor()
   })
 })
 
@@ -309,6 +364,9 @@ describe('by keyboard', () => {
   })
 })
 
+/** Returns the tables that are wider than their section. */
+const wideTables = `[...document.querySelectorAll('table')].filter(({ scrollWidth, parentElement }) =>
+  scrollWidth > parentElement.clientWidth).map(({ dataset }) => dataset.kind)`
 const contrast = { runOnly: ['color-contrast'] }
 describe.each([
   ['a desktop', { viewport: desktop }],
@@ -323,10 +381,11 @@ describe.each([
 
   const expectGood = async () => {
     expect(await excessWidth(page)).toBe(0)
+    expect(await page.evaluate(wideTables)).toEqual([])
     expect(await violations(page, rules)).toEqual([])
   }
 
-  test.each(['requests', 'events', 'mail', 'money', 'operations', 'queues', 'audit'])(
+  test.each(['requests', 'events', 'deliveries', 'mail', 'money', 'operations', 'queues', 'audit'])(
     '%s fit and are accessible',
     async (tab) => {
       await page.click(`#tab-${tab}`)
@@ -338,6 +397,7 @@ describe.each([
   test.each([
     ['requests', 'request', 'list'],
     ['events', 'event', 'e-1'],
+    ['deliveries', 'delivery', 'd-1'],
     ['operations', 'operation', 'op-1'],
     ['audit', 'audit', 'a-1'],
   ])(
@@ -351,4 +411,8 @@ describe.each([
     },
     60_000,
   )
+})
+
+test('no page reported an error', () => {
+  expect(errors).toEqual([])
 })

@@ -10,8 +10,10 @@ import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { activity, type Entry } from '#bin/local/console/activity.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { activitySource, queueSource } from '#bin/local/console/sources.ts'
+import { entriesOf } from '#bin/local/console/table-entries.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { deadLettersOutput } from '#lib/function-entries.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 describe('the activity', () => {
@@ -37,6 +39,55 @@ describe('the activity', () => {
     shown.add([entry('1'), entry('2')])
     shown.add([entry('2')])
     expect(sent).toEqual([[entry('1')], [entry('2')]])
+  })
+})
+
+describe('an item of the table', () => {
+  const body = {
+    event_id: 'e-1',
+    correlation_id: 'c-1',
+    occurred_at: '2026-11-23T10:00:00.000Z',
+  }
+  const delivery = {
+    ...keyOf('acme', 'delivery', '0192f3a4-5b6c-8d8e-9f01-23456789ab00'),
+    ...{ subscriber_id: 's-1', event_id: 'e-1', type: 'order.placed', body: JSON.stringify(body) },
+    ...{ state: 'waiting', attempted: 1, attempts: [{ at: '', status: 500 }], next_at: 5, expires_at: 9 },
+  }
+
+  test('that is a delivery has its tenant, its correlation id and its next attempt', () => {
+    const { pk: _, sk: id, expires_at: __, ...fields } = delivery
+    expect(entriesOf(delivery)).toEqual([
+      {
+        ...{ kind: 'delivery', id, tenant: 'acme', correlation_id: 'c-1' },
+        ...fields,
+        at: Date.UTC(2026, 10, 23, 10),
+      },
+    ])
+  })
+
+  test('that is a failed delivery has no next attempt', () => {
+    expect(entriesOf({ ...delivery, state: 'failed' })[0]?.next_at).toBeUndefined()
+  })
+
+  const subscriber = { id: 's-1', url: 'https://a.example', events: ['*'], state: 'active' }
+  const stored = { ...keyOf('acme', 'subscriber', 's-1'), ...subscriber, tenant_id: 'acme', secrets: ['x'] }
+
+  test('that is a subscriber is shown without its secrets', () => {
+    expect(entriesOf(stored)).toEqual([{ kind: 'subscriber', tenant: 'acme', ...subscriber }])
+  })
+
+  test('that is a deleted subscriber is shown as deleted', () => {
+    expect(entriesOf(stored, true)).toEqual([
+      { kind: 'subscriber', tenant: 'acme', ...subscriber, state: 'deleted' },
+    ])
+  })
+
+  test('that is deleted otherwise is left out', () => {
+    expect(entriesOf(delivery, true)).toEqual([])
+  })
+
+  test('that the console does not show is left out', () => {
+    expect(entriesOf({ ...keyOf('acme', 'order', '0192f3a4-5b6c-8d8e-9f01-23456789ab00') })).toEqual([])
   })
 })
 

@@ -3,6 +3,8 @@ export const kinds = [
   'request',
   'log',
   'event',
+  'delivery',
+  'subscriber',
   'mail',
   'payout',
   'ledger',

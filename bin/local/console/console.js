@@ -1,12 +1,12 @@
 // Shows what the local run does. Entries arrive as server-sent events.
 
 import { detail, open, refresh, shut } from './detail.js'
-import { element } from './elements.js'
+import { element, replace } from './elements.js'
 import { add, all, clear, limit } from './entries.js'
 import { addressOf, form, matches, onChange, readAddress, selected, showFilters } from './filters.js'
 import { tabs } from './lists.js'
 
-const lists = tabs.flatMap((tab) => tab.lists.map((list) => Object.assign(list, { tab })))
+const lists = tabs.flatMap((tab) => tab.lists)
 const byId = (id) => document.getElementById(id)
 const [tabBar, sections, problems, connection] = ['tabs', 'sections', 'problems', 'connection'].map(byId)
 
@@ -72,11 +72,9 @@ function update(list, changed) {
     const opener = row.querySelector('.open')
     if (opener) opener.id = `open-${entry.kind}-${entry.id}`
     const shown = list.rows.get(entry.id)
-    const focused = shown?.contains(document.activeElement) && document.activeElement.className
-    if (shown) shown.replaceWith(row)
+    if (shown) replace(shown, row)
     else if (list.oldestFirst) list.body.append(row)
     else list.body.prepend(row)
-    if (focused) row.getElementsByClassName(focused)[0]?.focus()
     list.rows.set(entry.id, row)
   }
   for (const [id, row] of list.rows) {
@@ -92,7 +90,7 @@ function filter() {
     const counts = { shown: 0, total: 0 }
     for (const list of tab.lists) {
       const entries = all(list.kind)
-      const included = entries.filter((entry) => matches(tab, list, entry))
+      const included = entries.filter((entry) => matches(list, entry))
       const ids = new Set(included.map(({ id }) => id))
       for (const [id, row] of list.rows) row.hidden = !ids.has(id)
       list.hint.textContent = entries.length === 0 ? list.empty : 'Nothing matches the filters.'

@@ -1,5 +1,6 @@
 // The detail of an entry, with everything that has its correlation id.
 
+import { contentOfDelivery, deliveryState, factsOfDelivery, resultOf } from './deliveries.js'
 import {
   badge,
   block,
@@ -10,6 +11,7 @@ import {
   facts,
   folded,
   progress,
+  replace,
   statusOf,
   time,
 } from './elements.js'
@@ -58,6 +60,15 @@ const descriptions = {
       facts(rejects.map(({ row, code, field }) => [`Row ${row}`, [code, field].filter(Boolean).join(': ')])),
     ],
   }),
+  delivery: (entry) => ({
+    title: [
+      element('b', {}, entry.type),
+      ' to ',
+      find('subscriber', entry.subscriber_id)?.url ?? 'a subscriber',
+    ],
+    facts: factsOfDelivery(entry),
+    content: contentOfDelivery(entry),
+  }),
   audit: ({ kind: _, action, result, reason, at, ...record }) => ({
     title: [element('b', {}, action)],
     facts: [
@@ -84,6 +95,16 @@ const parts = [
     'event',
     ({ occurred_at, type, version }) => [`${time(occurred_at)} ${type} v${version}`],
     ({ data }) => [block(data)],
+  ],
+  [
+    'Deliveries',
+    'delivery',
+    (entry) => [
+      `${time(entry.at)} ${entry.type} `,
+      deliveryState(entry),
+      ` ${entry.attempts.slice(-1).map(resultOf)}`,
+    ],
+    (entry) => [facts(factsOfDelivery(entry)), ...contentOfDelivery(entry)],
   ],
   [
     'Audit records',
@@ -165,14 +186,15 @@ function render(changed) {
       ['Tenant', entry && tenantOf(entry)],
       ['Correlation id', correlation && [element('span', { class: 'id' }, correlation), ' ', link]],
     ]
-    head.replaceChildren(element('h2', { id: 'detail-title' }, title), facts(shown), ...content)
+    opened.head = element('div', {}, element('h2', { id: 'detail-title' }, title), facts(shown), ...content)
+    replace(head, opened.head)
   }
   for (const { title, ofKind, summary, content, heading, list, rows } of related) {
     const found = ofCorrelation(ofKind, correlation).filter((one) => one !== entry)
     for (const one of found) {
       if (rows.has(one.id) && !changed?.includes(one)) continue
       const row = element('li', {}, folded(summary(one), ...content(one)))
-      if (rows.has(one.id)) rows.get(one.id).replaceWith(row)
+      if (rows.has(one.id)) replace(rows.get(one.id), row)
       else list.append(row)
       rows.set(one.id, row)
     }

@@ -78,6 +78,17 @@ export function folded(summary, ...content) {
   return element('details', {}, element('summary', {}, summary), ...content)
 }
 
+/** Replaces an element by another version of it. Its open parts stay open, and its focus stays where it was. */
+export function replace(shown, next) {
+  const controls = (within) => [...within.querySelectorAll('button, a, summary')]
+  const parts = (within) => [...within.querySelectorAll('details')]
+  const focused = controls(shown).indexOf(document.activeElement)
+  const wereOpen = parts(shown).map(({ open }) => open)
+  shown.replaceWith(next)
+  for (const [index, part] of parts(next).entries()) part.open = wereOpen[index] ?? part.open
+  controls(next)[focused]?.focus({ preventScroll: true })
+}
+
 /** Returns the time of day, with milliseconds. @param at milliseconds since 1970, or a time as text */
 export function time(at) {
   const date = new Date(at)

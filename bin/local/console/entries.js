@@ -23,7 +23,10 @@ export function clear() {
   kept.clear()
 }
 
-/** Adds or replaces entries. @returns those that have changed: also requests whose tenant a log line names */
+/**
+ * Adds or replaces entries.
+ * @returns all that have changed: also requests whose tenant a log line names, and deliveries of a changed subscriber
+ */
 export function add(added) {
   const changed = [...added]
   for (const entry of added) {
@@ -31,6 +34,8 @@ export function add(added) {
     kept.set(entry.kind, ofKind.set(entry.id, entry))
     if (ofKind.size > limit) ofKind.delete(ofKind.keys().next().value)
     if (entry.kind === 'request') nameTenant(entry, ofCorrelation('log', entry.correlation_id))
+    else if (entry.kind === 'subscriber')
+      changed.push(...all('delivery').filter(({ subscriber_id }) => subscriber_id === entry.id))
     else if (entry.kind === 'log' && entry.correlation_id && tenantOf(entry))
       changed.push(
         ...ofCorrelation('request', entry.correlation_id).filter((one) => nameTenant(one, [entry])),

@@ -53,18 +53,19 @@ export function readAddress() {
   for (const name of names) selected[name] = values.get(name) ?? ''
 }
 
-/** @returns whether a list of a tab shows an entry */
-export function matches({ filters = [] }, list, entry) {
+/** @returns whether a list shows an entry */
+export function matches({ filters = [], statuses }, entry) {
   const rules = {
     tenant: (value) => tenantOf(entry) === value,
-    status: (value) => list.statuses(entry).includes(value),
+    status: (value) => statuses(entry).includes(value),
     correlation: (value) => entry.correlation_id?.includes(value) ?? false,
   }
   return filters.every((name) => selected[name] === '' || rules[name](selected[name]))
 }
 
 /** Shows the filters of a tab, with the values that its entries have. */
-export function showFilters({ filters = [], lists }, entriesOf, counts) {
+export function showFilters({ lists }, entriesOf, counts) {
+  const filters = lists.flatMap((list) => list.filters ?? [])
   form.hidden = filters.length === 0
   const entries = lists.flatMap((list) => entriesOf(list).map((entry) => ({ list, entry })))
   const classesFirst = (a, b) => Number(b.endsWith('xx')) - Number(a.endsWith('xx')) || (a < b ? -1 : 1)

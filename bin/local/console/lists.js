@@ -1,5 +1,6 @@
 // The tabs and their lists. A column is a heading, a function that returns text or elements, and a class.
 
+import { deliveryState, resultOf, subscriberState } from './deliveries.js'
 import {
   act,
   badge,
@@ -13,7 +14,7 @@ import {
   statusOf,
   time,
 } from './elements.js'
-import { tenantOf } from './entries.js'
+import { find, tenantOf } from './entries.js'
 
 const tenant = ['Tenant', (entry) => tenantOf(entry) ?? '', 'minor']
 const correlation = [
@@ -27,10 +28,10 @@ const filters = ['tenant', 'status', 'correlation']
 export const tabs = [
   {
     name: 'Requests',
-    filters,
     lists: [
       {
         kind: 'request',
+        filters,
         empty: 'No request yet. Send one with the lines that npm start printed, or from the Reference.',
         statuses: ({ status }) => [`${String(status)[0]}xx`, String(status)],
         columns: [
@@ -47,10 +48,10 @@ export const tabs = [
   },
   {
     name: 'Events',
-    filters: ['tenant', 'correlation'],
     lists: [
       {
         kind: 'event',
+        filters: ['tenant', 'correlation'],
         empty: 'No event was published yet.',
         columns: [
           ['Time', ({ occurred_at }) => time(occurred_at)],
@@ -59,6 +60,41 @@ export const tabs = [
           tenant,
           correlation,
         ],
+      },
+    ],
+  },
+  {
+    name: 'Deliveries',
+    lists: [
+      {
+        kind: 'delivery',
+        filters,
+        empty: 'No event was sent to a subscriber yet. npx commerce subscribers create registers one.',
+        statuses: ({ state }) => [state],
+        columns: [
+          ['Time', ({ at }) => time(at)],
+          ['Event', ({ type }) => opener(element('b', {}, type)), 'line'],
+          ['Subscriber', ({ subscriber_id: id }) => find('subscriber', id)?.url ?? id, 'main'],
+          ['State', deliveryState],
+          ['Attempts', ({ attempted }) => String(attempted), 'number labeled minor'],
+          ['Latest', ({ attempts }) => attempts.slice(-1).map(resultOf), 'line'],
+          ['Next', ({ next_at }) => (next_at ? time(next_at) : ''), 'labeled minor'],
+          tenant,
+          correlation,
+        ],
+      },
+      {
+        kind: 'subscriber',
+        title: 'Subscribers',
+        filters: ['tenant'],
+        empty: 'No subscriber is registered.',
+        columns: [
+          ['URL', ({ url }) => url, 'main'],
+          ['Events', ({ events }) => events.join(', ')],
+          ['State', subscriberState],
+          ['Tenant', tenantOf],
+        ],
+        count: () => 0,
       },
     ],
   },
@@ -110,10 +146,10 @@ export const tabs = [
   },
   {
     name: 'Operations',
-    filters,
     lists: [
       {
         kind: 'operation',
+        filters,
         empty: 'No operation yet. POST /imports starts one.',
         statuses: ({ state }) => [state],
         columns: [
@@ -148,20 +184,21 @@ export const tabs = [
   },
   {
     name: 'Audit',
-    filters,
     lists: [
       {
         kind: 'audit',
+        filters,
         empty: 'No audit record yet. Refunds, changes of codes and all denials leave one.',
         statuses: ({ result }) => [result],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Action', ({ action }) => opener(element('b', {}, action)), 'line'],
           ['Target', ({ target }) => target ?? '', 'main'],
-          ['Actor', ({ actor_id, role }) => `${actor_id} (${role})`, 'line'],
+          ['Actor', ({ actor_id, role }) => `${actor_id} (${role})`, 'line minor'],
           [
             'Result',
             ({ result, reason }) => badge(`${result}: ${reason}`, result === 'allow' ? 'good' : 'bad'),
+            'line',
           ],
           tenant,
           correlation,

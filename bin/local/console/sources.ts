@@ -9,18 +9,17 @@ import {
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { deadLetterNames } from '#functions/subscriptions.ts'
 import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
-import { countsOf, statusOf } from '#shared/operations/operation.ts'
-import { asOperation } from '#shared/operations/operation-store.ts'
 import type { FaultDescription } from '#shared/platform/base/failure.ts'
 import type { JobLine } from '#shared/platform/base/log.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
-import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
 import type { DeployedStack } from '../../commands/deployment.ts'
 import { type Subscription, subscribe } from '../../commands/published-events.ts'
 import type { LocalAws } from '../environment.ts'
 import { ownJson, sentMails } from '../mail.ts'
 import { accessOf, type ServiceFile } from '../service-file.ts'
 import type { Entry } from './activity.ts'
+import { entriesOf } from './table-entries.ts'
 
 /** A part of the local run that the console reads again and again. */
 export interface Source {
@@ -99,7 +98,7 @@ export function eventSource(access: DeployedStack['access'], bus: string): Sourc
   }
 }
 
-/** Reads the stream of the table from its start: audit records, paid refunds and operations. */
+/** Reads the stream of the table from its start. */
 export function tableSource(access: DeployedStack['access'], TableName: string): Source {
   const streams = new DynamoDBStreamsClient(access)
   let iterator: string | undefined
@@ -114,36 +113,11 @@ export function tableSource(access: DeployedStack['access'], TableName: string):
       const { Records = [], NextShardIterator } = await streams.send(new GetRecordsCommand({ ShardIterator }))
       iterator = NextShardIterator
       return Records.flatMap(({ dynamodb }) => {
-        const { entity, tenant } = ownerOf(dynamodb?.Keys?.pk?.S ?? '')
-        if (!dynamodb?.NewImage || !(entity in shown)) return []
-        return shown[entity as keyof typeof shown](unmarshall(dynamodb.NewImage) as Item, tenant)
+        const { NewImage, OldImage = {} } = dynamodb ?? {}
+        return entriesOf(unmarshall(NewImage ?? OldImage) as Item, NewImage === undefined)
       })
     },
   }
-}
-
-const shown = {
-  audit: ({ pk: _, sk: id, ...record }: Item): Entry => ({ kind: 'audit', id, ...record }),
-  ledger: ({ pk: _, sk: id, kind: booking, ...record }: Item, tenant: string): Entry => ({
-    ...record,
-    ...{ kind: 'ledger', id, tenant, booking },
-  }),
-  operation(item: Item): Entry {
-    const operation = asOperation(item)
-    const { id, tenant_id: tenant, correlation_id, updated_at, completion, error } = operation
-    const counts = completion?.counts ?? countsOf(operation)
-    const outcome = completion?.outcome
-    const details = Object.entries(error?.details ?? {}).map(
-      ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
-    )
-    const reason = error && [error.code, ...details].join(', ')
-    const rejects = completion?.rejects.slice(0, 20)
-    const { state, progress } = statusOf(operation)
-    return {
-      ...{ kind: 'operation', id, tenant, correlation_id, updated_at },
-      ...{ state, progress, counts, outcome, reason, rejects },
-    }
-  },
 }
 
 async function startOf(streams: DynamoDBStreamsClient, TableName: string): Promise<string | undefined> {

@@ -1,0 +1,58 @@
+// Deliveries of events to subscribers, with their attempts.
+
+import { badge, block, element, folded, time } from './elements.js'
+import { find } from './entries.js'
+
+const reasons = {
+  timeout: 'it did not answer in time',
+  status: 'it answered with an error',
+  redirect: 'it redirected, which is not followed',
+  gone: 'it answered 410, so it was disabled',
+  address: 'its address is not allowed',
+  connection: 'there was no connection',
+}
+const classes = { succeeded: 'good', failed: 'bad', held: 'fair' }
+
+export function deliveryState({ state }) {
+  return badge(state, classes[state])
+}
+
+export function subscriberState({ state, reason }) {
+  return badge(
+    reason && state === 'disabled' ? `${state}: ${reason}` : state,
+    state === 'active' ? 'good' : 'fair',
+  )
+}
+
+/** Returns the result of an attempt in a few words. */
+export function resultOf({ status, reason, milliseconds }) {
+  return `${[status, reason === 'status' ? '' : reason].filter(Boolean).join(' ')}, ${milliseconds} ms`
+}
+
+export function factsOfDelivery({ state, attempts, attempted, next_at, subscriber_id, event_id }) {
+  const subscriber = find('subscriber', subscriber_id)
+  const { reason } = attempts.at(-1) ?? {}
+  return [
+    ['State', deliveryState({ state })],
+    ['Reason', reason && badge(reasons[reason] ?? reason, 'bad reason')],
+    ['Attempts', String(attempted)],
+    ['Next attempt', next_at && time(next_at)],
+    ['Subscriber', subscriber ? [subscriber.url, ' ', subscriberState(subscriber)] : subscriber_id],
+    ['Event id', event_id],
+  ]
+}
+
+/** Shows the attempts, the latest first, and the body. */
+export function contentOfDelivery({ attempts, body }) {
+  const rows = attempts
+    .toReversed()
+    .map(({ at, answer, ...result }) =>
+      element(
+        'li',
+        {},
+        element('p', {}, `${time(at)} ${resultOf(result)}`),
+        answer ? block(answer) : element('p', { class: 'hint' }, 'no answer'),
+      ),
+    )
+  return [element('ol', { class: 'attempts' }, rows), folded('Body', block(body))]
+}
