@@ -69,6 +69,13 @@ export function parseTenant(text: string): string {
   throw new InvalidArgumentError(`It takes a name that matches ${tenantPattern.source}`)
 }
 
+/** Returns event types that are separated by commas. @throws InvalidArgumentError if there are none */
+export function parseEvents(text: string): string[] {
+  const events = [...new Set(text.split(',').map((type) => type.trim()))].filter(Boolean)
+  if (events.length > 0) return events
+  throw new InvalidArgumentError('It takes event types, separated by commas.')
+}
+
 /** @throws InvalidArgumentError for anything but a time in UTC */
 export function parseTime(text: string): Date {
   const time = new Date(text)

@@ -1,9 +1,8 @@
 import { roles } from '#shared/platform/identity/caller.ts'
+import { defineEventCommands } from './event-commands.ts'
 import {
-  awsStack,
   type Define,
   parseObject,
-  parseTime,
   parseWholeNumber,
   settings,
   settingsOf,
@@ -12,8 +11,7 @@ import {
   tenant,
   UsageError,
 } from './options.ts'
-import { printLine, printRecord, printRecords, withProgress } from './output.ts'
-import { onStopSignal } from './stop-signal.ts'
+import { printRecord, printRecords, withProgress } from './output.ts'
 import { defineWebhookCommands } from './webhook-commands.ts'
 
 /** Defines the commands that use the service as callers, senders and subscribers do. */
@@ -23,7 +21,7 @@ export function defineServiceCommands(define: Define): void {
   defineToken(define)
   defineMail(define)
   defineImports(define)
-  defineEvents(define)
+  defineEventCommands(define)
   defineWebhookCommands(define)
 }
 
@@ -124,46 +122,5 @@ function defineImports(define: Define): void {
       const result = await withProgress((report) => importCustomers(file, service, report))
       printRecord(result)
       if (result.outcome !== 'SUCCESS') process.exitCode = 1
-    })
-}
-
-function defineEvents(define: Define): void {
-  define(
-    'events [watch]',
-    'Print events as they are published, until Ctrl-C. A temporary queue and a rule on the event bus receive them, and are removed at the end.',
-    'events',
-    'events watch --type order.placed --tenant acme --stack commerce-prod',
-  )
-    .option('--type <type>', 'only events of this type')
-    .option('--tenant <name>', 'only events of this tenant')
-    .option('--limit <number>', 'end after this many events', parseWholeNumber)
-    .addOption(stack)
-    .action(async ({ limit = Number.POSITIVE_INFINITY, stack, ...selection }) => {
-      const { publishedEvents } = await import('../commands/published-events.ts')
-      const stopped = new AbortController()
-      onStopSignal(() => stopped.abort())
-      // A reader such as head may close the pipe.
-      process.stdout.on('error', () => stopped.abort())
-      const started = () => console.error('Waiting for events. Ctrl-C stops.')
-      const options = { signal: stopped.signal, started }
-      let printed = 0
-      for await (const event of publishedEvents(await stackOf(stack), selection, options)) {
-        printLine(event, 'occurred_at', 'type', 'data', 'correlation_id')
-        printed += 1
-        if (printed >= limit) break
-      }
-    })
-  define(
-    'events replay',
-    'Publish the archived events between two times again. They keep their ids, so consumers recognize duplicates. The local run has no archive.',
-    'events replay --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --stack commerce-prod',
-  )
-    .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
-    .requiredOption('--to <time>', 'such as 2026-01-31T13:00:00Z', parseTime)
-    .addOption(awsStack)
-    .action(async ({ stack, ...window }) => {
-      const { checkWindow, replay } = await import('../commands/replay.ts')
-      checkWindow(window, Date.now())
-      printRecord({ replay: await replay(await stackOf(stack), window) })
     })
 }

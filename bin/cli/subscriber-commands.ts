@@ -1,5 +1,15 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings'
-import { type Define, parseWholeNumber, stack, stackOf, tableOf, tenant, UsageError, yes } from './options.ts'
+import {
+  type Define,
+  parseEvents,
+  parseWholeNumber,
+  stack,
+  stackOf,
+  tableOf,
+  tenant,
+  UsageError,
+  yes,
+} from './options.ts'
 import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands on the subscribers of a tenant. */
@@ -157,13 +167,6 @@ function defineDelete(define: Define): void {
 export async function operatorOf(stack: string | undefined) {
   const { subscriberOperatorOf } = await import('../commands/subscribers/subscriber-operator.ts')
   return subscriberOperatorOf(await stackOf(stack))
-}
-
-/** @throws InvalidArgumentError for an empty list */
-function parseEvents(text: string): string[] {
-  const events = [...new Set(text.split(',').map((type) => type.trim()))].filter(Boolean)
-  if (events.length > 0) return events
-  throw new InvalidArgumentError('It takes event types, separated by commas.')
 }
 
 /** @throws InvalidArgumentError for anything but a number of seconds, at most a year */

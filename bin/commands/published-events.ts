@@ -25,8 +25,9 @@ export interface Subscription {
 }
 
 /** The events that a subscription receives; all if empty. */
-interface Selection {
-  type?: string | undefined
+export interface Selection {
+  /** Types, prefixes such as `refund.*`, or `*` for all, as subscribers have them. */
+  events?: readonly string[] | undefined
   tenant?: string | undefined
 }
 
@@ -38,13 +39,13 @@ export async function subscribe(
   access: DeployedStack['access'],
   EventBusName: string,
   name: `commerce-${string}`,
-  { type, tenant }: Selection = {},
+  { events: patterns = ['*'], tenant }: Selection = {},
 ): Promise<Subscription> {
   const [events, queues] = [new EventBridgeClient(access), new SQSClient(access)]
   const rule = { Rule: name, EventBusName }
   const EventPattern = JSON.stringify({
     source: ['commerce-api'],
-    ...(type !== undefined && { 'detail-type': [type] }),
+    ...(!patterns.includes('*') && { 'detail-type': patterns.map(matcherOf) }),
     ...(tenant !== undefined && { detail: { data: { tenant_id: [tenant] } } }),
   })
   const { RuleArn } = await events.send(new PutRuleCommand({ Name: name, EventBusName, EventPattern }))
@@ -84,20 +85,25 @@ export async function subscribe(
   }
 }
 
+/** Returns the matcher of an event pattern on the bus for a pattern of a subscriber. */
+function matcherOf(pattern: string): string | { prefix: string } {
+  return pattern.endsWith('.*') ? { prefix: pattern.slice(0, -1) } : pattern
+}
+
 /**
- * Yields the events that are published until the signal, and removes the subscription at the end.
+ * Yields the events that are published until the signal, up to ten at a time, and removes the subscription at the end.
  * @param started is called when the subscription exists
  */
 export async function* publishedEvents(
   stack: DeployedStack,
   selection: Selection,
   { signal, started }: { signal: AbortSignal; started: () => void },
-): AsyncGenerator<PublishedEvent> {
+): AsyncGenerator<PublishedEvent[]> {
   const name = `commerce-events-${crypto.randomUUID()}` as const
   const subscription = await subscribe(stack.access, outputOf(stack, 'EventBusName'), name, selection)
   try {
     started()
-    while (!signal.aborted) yield* await subscription.receive(signal)
+    while (!signal.aborted) yield await subscription.receive(signal)
   } catch (thrown) {
     if (!signal.aborted) throw thrown
   } finally {

@@ -43,7 +43,7 @@ const pausing = [
 export const commandActions: Readonly<Record<string, readonly string[]>> = {
   url: [],
   runbook: [],
-  'events watch': [
+  'events listen': [
     'events:DeleteRule',
     'events:PutRule',
     'events:PutTargets',

@@ -65,10 +65,17 @@ async function rejectionOf(
     return `${v.getDotPath(parsed.issues[0])}: ${message}`
   }
   const { url, events = [] } = parsed.output
+  const problem = eventsProblem(events, eventTypes)
+  if (problem !== undefined || url === undefined) return problem
+  return addressProblem(new URL(url), { settings, resolve })
+}
+
+/** Returns a sentence about the patterns that match no event; undefined if all match one. */
+export function eventsProblem(events: readonly string[], eventTypes: readonly string[]): string | undefined {
   const unknown = events.filter((pattern) => !eventTypes.some((type) => wants({ events: [pattern] }, type)))
-  if (unknown.length > 0)
-    return `no event matches ${unknown.join(', ')}. The events are: ${eventTypes.join(', ')}`
-  return url === undefined ? undefined : addressProblem(new URL(url), { settings, resolve })
+  return unknown.length === 0
+    ? undefined
+    : `no event matches ${unknown.join(', ')}. The events are: ${eventTypes.join(', ')}`
 }
 
 /** Each attempt checks the addresses again; this check tells the operator at once. */

@@ -35,6 +35,7 @@ function runIn(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Result> {
   })
 }
 
+const secret = `whsec_${Buffer.alloc(24).toString('base64')}`
 const tokenOf = ['token', '--role', 'Editor', '--sub', 'u1']
 const commands = leavesOf(createProgram()).map((command) => [nameOf(command), command] as const)
 
@@ -129,6 +130,23 @@ describe('exit code 2 and a message on standard error', () => {
     ['a time that is not in UTC', ['table', 'restore', 't', '--to', 'yesterday'], 'It takes a time in UTC'],
     ['an unknown queue', ['dead-letters', 'redrive', 'letters'], 'Allowed choices are webhooks, mail'],
     ['a limit that is no number', ['events', '--limit', 'ten'], 'It takes a whole number'],
+    [
+      'events that do not exist',
+      ['events', '--events', 'order.*,orders.*'],
+      'no event matches orders.*. The',
+    ],
+    [
+      'an endpoint without a tenant',
+      ['events', '--forward-to', 'http://a.b'],
+      '--forward-to requires --tenant',
+    ],
+    [
+      'an endpoint that is no address',
+      ['events', '--forward-to', 'localhost:3000'],
+      'It takes an address such',
+    ],
+    ['a secret without an endpoint', ['events', '--secret', secret], '--secret requires --forward-to'],
+    ['a short secret', ['events', '--secret', 'whsec_c2VjcmV0'], 'It takes whsec_ and the base64 of'],
     ['an unknown role', ['users', 'set', 'a@b.example', '--role', 'Owner'], 'Allowed choices are Viewer'],
     [
       'a tenant that cannot exist',

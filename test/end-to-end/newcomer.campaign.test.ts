@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { isHealthy } from '#bin/local/engine.ts'
@@ -18,7 +21,7 @@ import {
   type Walkthrough,
   walkthroughOf,
 } from '#test/support/walkthrough.ts'
-import { blocksOf, type Checkout, checkout, useFreePorts } from './checkout.ts'
+import { blocksOf, type Checkout, checkout, type Ran, useFreePorts } from './checkout.ts'
 import { sendFromReference } from './reference-page.ts'
 
 let here: Checkout
@@ -193,6 +196,34 @@ describe('a user who follows the README', () => {
     expect(code).toBe(1)
   })
 
+  test('forwards the event of an order to an endpoint', async () => {
+    const received: string[] = []
+    const server = createServer(async (request, response) => {
+      received.push(await text(request))
+      response.writeHead(204).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const [listen = ''] = blocksOf(readme, 'Receive events')
+      const { port } = server.address() as AddressInfo
+      const line = listen.replace('localhost:3000', `127.0.0.1:${port}`).trim()
+      let forwarded: Ran | undefined
+      const listening = here.shell(`${line} --limit 1`).then((ran) => {
+        forwarded = ran
+      })
+      // The command may not have subscribed when an order is placed.
+      const [order = ''] = blocksOf(readme, 'A first request')
+      for (let number = 1; !forwarded; number += 1)
+        await here.shell(order.replace('first', `forwarded-${number}`))
+      await listening
+      expect(JSON.parse(forwarded.stdout)).toMatchObject({ type: 'order.placed', status: 204 })
+      expect(received.map((body) => JSON.parse(body).type)).toEqual(['order.placed'])
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
   test('reads the meaning of each alarm and its place on the dashboard', async () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
     expect((await here.shell(lines)).code).toBe(0)
@@ -211,7 +242,8 @@ describe('a walkthrough runs as it is written', () => {
   test.each(files)(
     '%s',
     async (file) => {
-      await runAsWritten(walkthroughOf(here.file(`docs/guides/${file}`)))
+      const page = here.file(`docs/guides/${file}`).replaceAll('3000', String(await freePort()))
+      await runAsWritten(walkthroughOf(page))
     },
     120_000,
   )

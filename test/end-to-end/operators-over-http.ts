@@ -1,8 +1,12 @@
 import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { EventBridgeClient, ListRulesCommand } from '@aws-sdk/client-eventbridge'
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { expect, test } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
 import type { Deployment } from './deployment.ts'
 
 /** Runs `commerce verify`. */
@@ -40,29 +44,27 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
       body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
     })
 
-  test('events prints the selected events as JSON lines, then removes its queue and its rule', async () => {
-    const watching = deployment().start(
-      'events',
-      '--type',
-      'order.placed',
-      '--tenant',
-      'watched',
-      '--limit',
-      '1',
-    )
-    const lines = createInterface({ input: watching.stdout })
-    const ended = once(watching, 'exit')
-    const line = once(lines, 'line')
+  /** Starts to listen to the orders of a tenant. @returns its messages, once it has subscribed */
+  async function listenTo(tenant: string, ...options: string[]) {
+    const selected = ['--events', 'order.placed,refund.*', '--tenant', tenant, '--limit', '1']
+    const listening = deployment().start('events', ...selected, ...options)
+    const ended = once(listening, 'exit')
+    const line = once(createInterface({ input: listening.stdout }), 'line')
     // The subscription exists when its command says so. Warnings of the AWS SDK may precede that line.
     const messages: string[] = []
-    for await (const message of createInterface({ input: watching.stderr })) {
+    for await (const message of createInterface({ input: listening.stderr })) {
       messages.push(message)
       if (message.startsWith('Waiting for events')) break
     }
     expect(messages.at(-1)).toBe('Waiting for events. Ctrl-C stops.')
+    return { messages, ended, line: line.then(([text]) => JSON.parse(String(text))) }
+  }
+
+  test('events prints the selected events as JSON lines, then removes its queue and its rule', async () => {
+    const { line, ended } = await listenTo('watched')
     await order('other')
     const { json } = await order('watched')
-    expect(JSON.parse(String(await line))).toMatchObject({
+    expect(await line).toMatchObject({
       type: 'order.placed',
       data: { id: json.id, tenant_id: 'watched' },
     })
@@ -75,6 +77,35 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
     const rules = { EventBusName: deployment().event_bus, NamePrefix: 'commerce-events-' }
     const { Rules } = await new EventBridgeClient(deployment().aws).send(new ListRulesCommand(rules))
     expect(Rules).toEqual([])
+  })
+
+  test('events forwards an event to an endpoint, signed with the secret that it prints', async () => {
+    const received: { headers: IncomingHttpHeaders; body: string }[] = []
+    const server = createServer(async (request, response) => {
+      received.push({ headers: request.headers, body: await text(request) })
+      response.writeHead(204).end()
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const { port } = server.address() as AddressInfo
+      const { messages, line, ended } = await listenTo(
+        'forwarded',
+        '--forward-to',
+        `http://127.0.0.1:${port}/`,
+      )
+      const { json } = await order('forwarded')
+      const { event_id, status } = await line
+      expect(status).toBe(204)
+      expect(await ended).toEqual([0, null])
+      expect(received).toHaveLength(1)
+      const { headers, body } = received[0] ?? { headers: {}, body: '' }
+      const [secret = ''] = /whsec_\S+/.exec(messages.join('\n')) ?? []
+      const verified = new Webhook(secret).verify(body, headers as Record<string, string>)
+      expect(verified).toMatchObject({ event_id, data: { id: json.id } })
+    } finally {
+      server.close()
+      server.closeAllConnections()
+    }
   })
 
   test('webhook secret stores a new key before the present ones, prints it alone, and drops the old ones', async () => {

@@ -33,8 +33,8 @@ export function recordedActions(deployment: () => Deployment, commands: readonly
   })
 }
 
-/** Returns the command that a command line names. `events` without another word is `events watch`. */
+/** Returns the command that a command line names. `events` without another word is `events listen`. */
 function nameIn(words: readonly string[]): string | undefined {
-  const known = [words.slice(0, 2).join(' '), `${words[0]} watch`, String(words[0])]
+  const known = [words.slice(0, 2).join(' '), `${words[0]} listen`, String(words[0])]
   return known.find((name) => name in commandActions)
 }

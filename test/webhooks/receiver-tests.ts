@@ -68,7 +68,7 @@ export function testReceiver(language: Language): void {
     async function printed(id: string) {
       const later = crypto.randomUUID()
       await send(bodyOf(later), headersOf(bodyOf(later), {}))
-      await receiver.untilPrinted(later)
+      await receiver.untilPrinted(({ event_id }) => event_id === later)
       return receiver.printed().filter(({ event_id }) => event_id === id)
     }
 

@@ -14,14 +14,20 @@ const root = join(import.meta.dirname, '../..')
 export const guide = readFileSync(join(root, 'docs/guides/receive.md'), 'utf8')
 const { files } = walkthroughOf(guide)
 
+/** An event that an endpoint prints. */
+interface PrintedEvent {
+  event_id: string
+  data: Record<string, unknown>
+}
+
 /** An endpoint of the guide that runs. */
 export interface Receiver {
   /** Returns the events that it has printed so far. */
-  printed(): { event_id: string }[]
-  /** Waits until it has printed this event. */
-  untilPrinted(eventId: string): Promise<void>
+  printed(): PrintedEvent[]
+  /** Waits until it has printed a matching event. */
+  untilPrinted(matches: (event: PrintedEvent) => boolean): Promise<void>
   /** Ends it. Returns all events that it has printed. */
-  stop(): Promise<{ event_id: string }[]>
+  stop(): Promise<PrintedEvent[]>
 }
 
 /** Returns the command that runs the endpoint of the guide in each language. */
@@ -34,6 +40,7 @@ const commands = {
 
 /** A language of the guide. */
 export type Language = keyof typeof commands
+export const languages = Object.keys(commands) as Language[]
 
 /** Starts an endpoint of the guide in a folder, and waits until it answers. */
 export async function startReceiver(
@@ -66,8 +73,8 @@ export async function startReceiver(
       .map((line) => JSON.parse(line))
   return {
     printed,
-    async untilPrinted(eventId) {
-      while (!printed().some(({ event_id }) => event_id === eventId)) {
+    async untilPrinted(matches) {
+      while (!printed().some(matches)) {
         assertRunning()
         await Promise.race([once(child.stdout, 'data'), closed])
       }

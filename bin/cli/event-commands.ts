@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
+import {
+  awsStack,
+  type Define,
+  parseEvents,
+  parseTenant,
+  parseTime,
+  parseWholeNumber,
+  settings,
+  settingsOf,
+  stack,
+  stackOf,
+  UsageError,
+} from './options.ts'
+import { printLine, printRecord } from './output.ts'
+import { onStopSignal } from './stop-signal.ts'
+
+/** Defines the commands on published events. */
+export function defineEventCommands(define: Define): void {
+  defineListen(define)
+  defineReplay(define)
+}
+
+function defineListen(define: Define): void {
+  define(
+    'events [listen]',
+    'Print events as they are published, until Ctrl-C. With --forward-to, post each of them once to an endpoint, signed as for a subscriber, and print the status of the response. A temporary queue and a rule on the event bus receive the events, and are removed at the end.',
+    'events',
+    'events listen --tenant acme --events "order.placed,refund.*" --stack commerce-prod',
+    'events listen --tenant acme --forward-to http://localhost:3000/hook',
+  )
+    .option('--tenant <name>', 'only events of this tenant', parseTenant)
+    .option('--events <types>', 'only these types, separated by commas; refund.* for several', parseEvents)
+    .option('--forward-to <url>', 'the endpoint that gets the events of --tenant', parseEndpoint)
+    .option('--secret <secret>', 'the secret that signs them; by default a new one', parseSecret)
+    .option('--limit <number>', 'end after this many events', parseWholeNumber)
+    .addOption(settings)
+    .addOption(stack)
+    .action(
+      async ({ forwardTo, secret, limit = Number.POSITIVE_INFINITY, settings, stack, ...selection }) => {
+        if (forwardTo === undefined && secret !== undefined)
+          throw new UsageError('--secret requires --forward-to')
+        if (forwardTo !== undefined && selection.tenant === undefined)
+          throw new UsageError('--forward-to requires --tenant')
+        await assertKnown(selection.events ?? [])
+        const handle =
+          forwardTo === undefined
+            ? async (event: PublishedEvent) =>
+                printLine(event, 'occurred_at', 'type', 'data', 'correlation_id')
+            : await forwarder(forwardTo, secret, settings)
+        const { publishedEvents } = await import('../commands/published-events.ts')
+        const stopped = new AbortController()
+        onStopSignal(() => stopped.abort())
+        // A reader such as head may close the pipe.
+        process.stdout.on('error', () => stopped.abort())
+        const started = () => console.error('Waiting for events. Ctrl-C stops.')
+        const options = { signal: stopped.signal, started }
+        let handled = 0
+        for await (const events of publishedEvents(await stackOf(stack), selection, options)) {
+          const next = events.slice(0, limit - handled)
+          await Promise.all(next.map(handle))
+          handled += next.length
+          if (handled >= limit) break
+        }
+      },
+    )
+}
+
+function defineReplay(define: Define): void {
+  define(
+    'events replay',
+    'Publish the archived events between two times again. They keep their ids, so consumers recognize duplicates. The local run has no archive.',
+    'events replay --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --stack commerce-prod',
+  )
+    .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
+    .requiredOption('--to <time>', 'such as 2026-01-31T13:00:00Z', parseTime)
+    .addOption(awsStack)
+    .action(async ({ stack, ...window }) => {
+      const { checkWindow, replay } = await import('../commands/replay.ts')
+      checkWindow(window, Date.now())
+      printRecord({ replay: await replay(await stackOf(stack), window) })
+    })
+}
+
+/** Prints the secret. @returns posts an event to the endpoint, and prints how it answered */
+async function forwarder(url: string, secret: string | undefined, profile: string | undefined) {
+  const { forward } = await import('../commands/forward-event.ts')
+  const { newSecret } = await import('#shared/subscribers/signing-secret.ts')
+  const endpoint = {
+    url,
+    secret: secret ?? newSecret(randomBytes),
+    settings: await settingsOf(profile),
+  }
+  console.error(`The secret that signs the events is ${endpoint.secret}`)
+  return async (event: PublishedEvent) => {
+    const columns = ['occurred_at', 'type', 'event_id', 'status', 'milliseconds', 'reason']
+    printLine(await forward(event, endpoint), ...columns)
+  }
+}
+
+/** @throws UsageError for a pattern that no event matches */
+async function assertKnown(patterns: readonly string[]): Promise<void> {
+  const { eventDefinitions } = await import('#functions/events.ts')
+  const { eventsProblem } = await import('#shared/subscribers/prepare-subscriber.ts')
+  const problem = eventsProblem(patterns, [...new Set(eventDefinitions.map(({ type }) => type))])
+  if (problem !== undefined) throw new UsageError(problem)
+}
+
+/** @throws InvalidArgumentError for anything but an http or https address */
+function parseEndpoint(text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '')) return text
+  throw new InvalidArgumentError('It takes an address such as http://localhost:3000/hook.')
+}
+
+/** @throws InvalidArgumentError for anything but a secret of Standard Webhooks */
+function parseSecret(text: string): string {
+  if (/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text)) return text
+  throw new InvalidArgumentError('It takes whsec_ and the base64 of 24 to 64 bytes.')
+}
