@@ -39,11 +39,6 @@ describe('a file', () => {
     expect(await namesOf(tenant)).toEqual({ A: 'Anna', B: 'Bert' })
   })
 
-  test('with an explicit charset of UTF-8 is accepted', async () => {
-    const headers = { 'Content-Type': 'Text/CSV; charset="UTF-8"; header=present' }
-    expect((await send(newTenant(), fileOf(...rows), { headers })).status).toBe(207)
-  })
-
   const cut = Buffer.from(`${header}\n${good('A', 'é')}`).filter((byte) => byte !== 0xa9)
   const unsupported = 'VALIDATION.content_type.unsupported'
   test.each<[string, string | Uint8Array, number, string, string?]>([
@@ -117,15 +112,6 @@ describe('a repeated file', () => {
     }
     expect(await service.items(tenant, 'code')).toEqual(stored)
     expect(await service.items(tenant, 'audit')).toHaveLength(1)
-  })
-
-  test('with another key finds its codes and changes nothing', async () => {
-    const tenant = newTenant()
-    await send(tenant, fileOf(...rows))
-    const stored = await service.items(tenant, 'code')
-    const again = await send(tenant, fileOf(...rows), { headers: { 'Idempotency-Key': 'other' } })
-    expect(statusesOf(again)).toEqual([409, 409])
-    expect(await service.items(tenant, 'code')).toEqual(stored)
   })
 
   test('with the same key but other contents is rejected', async () => {

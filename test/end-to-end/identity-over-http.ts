@@ -59,32 +59,6 @@ export function identityOverHttp(deployment: () => Deployment): void {
     )
   })
 
-  test('only the latest of two codes is valid, and the sixth request sends no mail', async () => {
-    const email = 'often@example.com'
-    await post('/otp/request', { email })
-    const first = await codeFor(email, 1)
-    await post('/otp/request', { email })
-    const second = await codeFor(email, 2)
-    if (first !== second)
-      expect(summary(await post('/otp/verify', { email, code: first }))).toBe('400 CODE.invalid')
-    expect((await post('/otp/verify', { email, code: second })).status).toBe(200)
-    const others = [3, 4, 5, 6].map(() => post('/otp/request', { email }))
-    const answers = (await Promise.all(others)).map(summary)
-    expect(answers.toSorted()).toEqual(['202', '202', '202', '429 RATE_LIMIT.exceeded'])
-    await sleep(3000)
-    // Codes that were superseded before they were sent are never sent.
-    expect((await mailsTo(email)).length).toBeLessThanOrEqual(5)
-  })
-
-  test('browsers of the allowed origin can send the cookie where it is used', async () => {
-    const ask = (path: string) =>
-      send(path, { method: 'OPTIONS', headers: { Origin: 'http://localhost:5173' } })
-    const credentials = 'access-control-allow-credentials'
-    expect((await ask('/discount/verify')).headers.get(credentials)).toBe('true')
-    expect((await ask('/otp/verify')).headers.get(credentials)).toBe('true')
-    expect((await ask('/v1/orders')).headers.get(credentials)).toBeNull()
-  })
-
   test('an API key is created, used in its tenant, rotated and revoked', async () => {
     const run = (...args: string[]) => deployment().run('api-keys', ...args, '--tenant', 'machines')
     const orders = async (key: unknown) =>

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import type { Settings } from '#shared/settings/register.ts'
 import { serveHttp } from '#test/support/http-service.ts'
-import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
@@ -83,19 +82,4 @@ describe('a request while the first one with its key is in progress', () => {
     const { replayed } = await client.POST('/tests/pay' as never, options as never)
     expect([statuses, replayed, provider.payouts.size]).toEqual([[503, 201], true, 1])
   })
-})
-
-test('idempotency.anonymousScope', async () => {
-  const scopes: Settings['idempotency.anonymousScope'][] = [['email'], ['email', 'source']]
-  const headers = { 'Idempotency-Key': 'same' }
-  const statuses = scopes.map(async (scope) => {
-    const service = await startService({
-      settings: { ...localSettings, 'idempotency.anonymousScope': scope },
-    })
-    const email = newEmail()
-    await requestCode(service, email, { from: '192.0.2.1', headers })
-    const { headers: again } = await requestCode(service, email, { from: '192.0.2.2', headers })
-    return again['Idempotency-Status']
-  })
-  expect(await Promise.all(statuses)).toEqual(['replayed', 'stored'])
 })
