@@ -4,6 +4,7 @@ import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type Answer, type Call, startService } from '#test/support/service.ts'
 import { type Identity, localSettings, longTimeoutSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 interface Row {
   row: number
@@ -14,10 +15,8 @@ interface Row {
 
 /** The service of a test file. */
 export const service = await startService({ settings: longTimeoutSettings })
-
-let tenants = 0
 let codes = 0
-export const newTenant = () => `updater-${tenants++}`
+export const newTenant = () => uniqueTenant('updater')
 
 const as =
   (role: string) =>

@@ -1,5 +1,6 @@
 import { type Answer, type Call, startService } from '#test/support/service.ts'
 import { type Identity, longTimeoutSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 /** The service of a test file. */
 export const service = await startService({ settings: longTimeoutSettings })
@@ -8,9 +9,7 @@ export const header = 'code,type,name,expiry_at'
 export const expiry = '2099-01-01T00:00:00Z'
 export const good = (code: string, name = 'Ten off') => `${code},percent-10,${name},${expiry}`
 export const fileOf = (...rows: string[]) => [header, ...rows, ''].join('\r\n')
-
-let tenants = 0
-export const newTenant = () => `importer-${tenants++}`
+export const newTenant = () => uniqueTenant('importer')
 export const editor = (tenant: string, sub = 'u1'): Identity => ({
   tenant,
   role: 'Editor',

@@ -6,6 +6,7 @@ import { anyCharacter } from '#test/formats/any-text.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Service, startService } from '#test/support/service.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { type CodeCalls, codeCalls, editor, stored, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
 
@@ -137,10 +138,9 @@ describe('POST /codes', () => {
   })
 
   test('returns the stored text, or the reason for its rejection', async () => {
-    let tenants = 0
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyText, nearText, validText), async (text) => {
-        const tenant = `text-${tenants++}`
+        const tenant = uniqueTenant('text')
         const answer = await calls.create(editor(tenant), validCode({ code: text }))
         const parsed = expected(text)
         if ('stored' in parsed) {

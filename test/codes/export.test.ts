@@ -4,16 +4,15 @@ import { type Code, makeCode } from '#shared/codes/code.ts'
 import { newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { type Call, type ServiceOptions, startService } from '../support/service.ts'
 import { localSettings, profile } from '../support/settings.ts'
 
 const columns = 'id,code,type,name,expiry_at,state,soft_deleted,created_at,updated_at'
 const scope = 'codes:read codes:write'
-
-let tenants = 0
 const service = await startService()
 
-const newTenant = () => `exporter-${tenants++}`
+const newTenant = () => uniqueTenant('exporter')
 /** Starts the service on the same table with another profile, clock or client. */
 const likewise = (options: ServiceOptions) => startService({ tableName: service.tableName, ...options })
 const withLimits = (limits: object) =>

@@ -9,6 +9,7 @@ import { newCode } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { anyText } from '../formats/any-text.ts'
 import { startService } from '../support/service.ts'
 import { localSettings } from '../support/settings.ts'
@@ -20,11 +21,9 @@ interface Row {
   status: number
   error?: { code: string }
 }
-
-let tenants = 0
 const service = await startService()
 
-const newTenant = () => `round-${tenants++}`
+const newTenant = () => uniqueTenant('round')
 const as = (tenant: string) => ({ tenant, role: 'Editor', scope })
 const exportOf = async (tenant: string) =>
   (await service.call({ path: '/codes:export', as: as(tenant) })).body ?? ''

@@ -6,6 +6,7 @@ import { runs } from '#test/support/runs.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { discountCalls, publishedLines } from './discount-calls.ts'
 
 const maxCodes = 3
@@ -124,11 +125,9 @@ const steps = fc.oneof(
 )
 type Step = typeof steps extends fc.Arbitrary<infer One> ? One : never
 
-let tenants = 0
-
 /** Plays steps against the service and the model in a tenant of their own. */
 class Run {
-  readonly tenant = `model-${tenants++}`
+  readonly tenant = uniqueTenant('model')
   readonly model = new Model()
   #at = Date.now()
   #last: { text: Text; key: string; body: string } | undefined

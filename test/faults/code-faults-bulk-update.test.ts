@@ -6,6 +6,7 @@ import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import type { Call } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
@@ -21,10 +22,9 @@ const forever = Number.POSITIVE_INFINITY
 
 let tenant: string
 let items: Change[]
-let tenants = 0
 const service = await useFaultyService()
 beforeEach(async () => {
-  tenant = `updater-${tenants++}`
+  tenant = uniqueTenant('updater')
   const fields = { type: 'percent-10', name: 'Before', expiry_at: '2099-01-01T00:00:00.000Z' }
   const codes = Array.from({ length: count }, (_, n) => {
     const made = { id: newId(systemClock), tenant, createdBy: 'u1' }

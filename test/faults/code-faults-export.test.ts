@@ -10,14 +10,14 @@ import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Service } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import type { Call } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 
 const forever = Number.POSITIVE_INFINITY
-let tenants = 0
 const service = await useFaultyService()
 
-const newTenant = () => `exporter-${tenants++}`
+const newTenant = () => uniqueTenant('exporter')
 const inPagesOf = (readBudget: number, limits: object = {}) => ({
   ...localSettings,
   'codes.export': { ...localSettings['codes.export'], ...limits },

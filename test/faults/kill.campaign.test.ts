@@ -4,11 +4,10 @@ import { orderEvent } from '#test/bench/order-event.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import type { Fault } from './faults.ts'
 import { bundleFunctions } from './function-process.ts'
-
-let tenants = 0
 
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
 const service = await startService({ tableName: await createTable() })
@@ -71,7 +70,7 @@ describe('a function killed in the middle of an order', () => {
     '%s: the retry in another process results in one order and one response',
     async (...step) => {
       const [, fault, takesEffect] = step
-      const tenant = `killed-${tenants++}`
+      const tenant = uniqueTenant('killed')
       const event = await eventOf(tenant)
       await killDuring(event, fault)
       expect(await service.items(tenant, 'order')).toHaveLength(takesEffect ? 1 : 0)
@@ -88,7 +87,7 @@ describe('a function killed in the middle of an order', () => {
   )
 
   test('whose transaction arrives after the retry creates no second order', async () => {
-    const tenant = `killed-${tenants++}`
+    const tenant = uniqueTenant('killed')
     const event = await eventOf(tenant)
     const { promise, resolve: land } = Promise.withResolvers<void>()
     const late = injectFault({ until: promise })
@@ -107,7 +106,7 @@ describe('a function killed in the middle of an order', () => {
   })
 
   test('after its response: another process returns the same response', async () => {
-    const tenant = `killed-${tenants++}`
+    const tenant = uniqueTenant('killed')
     const event = await eventOf(tenant)
     const target = await startFunction()
     const answer = await target.send(event)
@@ -120,7 +119,7 @@ describe('a function killed in the middle of an order', () => {
   })
 
   test('repeatedly: each killed process leaves the same single order to the next', async () => {
-    const tenant = `killed-${tenants++}`
+    const tenant = uniqueTenant('killed')
     const event = await eventOf(tenant)
     for (let round = 0; round < 6; round += 1)
       await killDuring(event, round % 2 === 0 ? 'hold-request' : 'hold')
@@ -133,6 +132,6 @@ describe('a function killed in the middle of an order', () => {
 test('the bundled function aborts a hanging call after three seconds and retries it', async () => {
   const child = await startFunction()
   proxy.inject({ when: () => true, fault: 'hold' })
-  const answer = await child.send(await eventOf(`killed-${tenants++}`))
+  const answer = await child.send(await eventOf(uniqueTenant('killed')))
   expect(answer.statusCode).toBe(201)
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
 import { shortTimeoutSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import type { Fault } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
 import { callsWith, type Operation, operationsOf, resultsOf } from './operations.ts'
@@ -39,9 +40,7 @@ const scenarios: Scenario[] = [
   { name: 'an answer that never comes', fault: 'no-answer', times: 1, milliseconds: '400' },
   { name: 'a request that never arrives', fault: 'no-arrival', times: 1, milliseconds: '400' },
 ]
-
-let tenants = 0
-const newTenant = () => `faulty-${tenants++}`
+const newTenant = () => uniqueTenant('faulty')
 const isLate = (fault: Scenario['fault']): fault is Late => /the retry$/.test(String(fault))
 const possible = (fault: Scenario['fault'], operation: string) =>
   operation === 'TransactWriteItems' || !transactions.some((one) => one === fault)
@@ -147,7 +146,10 @@ test.each(oneTransaction)(
       const answers = await Promise.all(Array.from({ length: 8 }, () => call(tenant, 'key', one)))
       service.endFaults('throttle')
       const last = await call(tenant, 'key', one)
-      expect(last).toMatchObject({ status: operation.status, headers: { 'Idempotency-Status': 'replayed' } })
+      expect(last.status).toBe(operation.status)
+      // After several throttles the process sheds calls, so all eight may fail. Then the last one may be the first effect.
+      if (answers.some(({ status }) => status === operation.status))
+        expect(last.headers['Idempotency-Status']).toBe('replayed')
       for (const answer of answers) {
         if (answer.status === operation.status) expect(seen(answer)).toEqual(seen(last))
         else expectRetryable(answer)

@@ -1,5 +1,6 @@
 import { beforeEach } from '@jest/globals'
 import type { Answer } from '#test/support/service.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { useFaultyService } from './faulty-service.ts'
 import { inMemoryProvider, movableClock, payEndpoint } from './payment-saga.ts'
 
@@ -7,13 +8,11 @@ import { inMemoryProvider, movableClock, payEndpoint } from './payment-saga.ts'
 export const clock = movableClock()
 export const provider = inMemoryProvider()
 export const service = await useFaultyService({ clock, extra: [payEndpoint(provider)] })
-
-let tenants = 0
 /** The tenant of the current test. */
 export let tenant: string
 beforeEach(() => {
   Object.assign(provider, { ...inMemoryProvider(), pay: provider.pay })
-  tenant = `payer-${tenants++}`
+  tenant = uniqueTenant('payer')
 })
 
 /** Calls POST /tests/pay with a key for each test. */

@@ -4,6 +4,7 @@ import type { Fault as ProviderFault } from '#test/support/payment-provider/paym
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer } from '#test/support/service.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Fault } from './faults.ts'
 import { leaseMilliseconds, minAgeMilliseconds, startRefundService } from './refund-service.ts'
@@ -13,10 +14,9 @@ const done = { refunds: ['succeeded'], ledger: 1, payouts: 1 }
 const answerLost: ProviderFault = { when: 'after', how: 'reset' }
 
 let tenant: string
-let tenants = 0
 const service = await startRefundService()
 const newTenant = () => {
-  tenant = `faulty-${tenants++}`
+  tenant = uniqueTenant('faulty')
 }
 beforeEach(newTenant)
 afterEach(() => service.mend())

@@ -3,6 +3,7 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { type Service, startService } from '#test/support/service.ts'
 import { profile, tokenFor } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
@@ -15,7 +16,6 @@ const minAgeMilliseconds = 61_000
 let service: Service
 let functions: Functions
 let tenant: string
-let tenants = 0
 
 const provider = await startPaymentProvider()
 const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
@@ -37,7 +37,7 @@ beforeAll(async () => {
   )
 })
 beforeEach(() => {
-  tenant = `killed-${tenants++}`
+  tenant = uniqueTenant('killed')
 })
 afterEach(async () => {
   await functions.killAll()

@@ -3,6 +3,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Call } from './faults.ts'
 import { minAgeMilliseconds, startRefundService, swept } from './refund-service.ts'
@@ -12,12 +13,11 @@ const answerLost: Fault = { when: 'after', how: 'reset' }
 const keys = ['a', 'b', 'c', 'd']
 
 let tenant: string
-let tenants = 0
 /** No test waits for the end of an attempt, so it is longer than any sweep. */
 const attemptMilliseconds = 10_000
 const service = await startRefundService(attemptMilliseconds)
 beforeEach(() => {
-  tenant = `left-${tenants++}`
+  tenant = uniqueTenant('left')
 })
 afterEach(() => service.mend())
 afterAll(() => service.stop())

@@ -3,17 +3,9 @@ import { routes } from '#functions/routes.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import { securityHeaders } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, methodsByPath } from '#shared/platform/request/route.ts'
-import {
-  hasResource,
-  type Resource,
-  referenceOf,
-  resourceNamed,
-  resourcesOf,
-  synthesise,
-} from './synthesis.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, stacks, settings } = await synthesise('prod')
-const dev = await synthesise('dev')
 const limits = settings['limits.gateway']
 
 /** The path and methods of each route at the gateway. */
@@ -48,11 +40,6 @@ describe('methods', () => {
     for (const { path } of places.filter(({ method }) => method === 'GET')) {
       expect(handlerAt('HEAD', path)).toBe(handlerAt('GET', path))
     }
-  })
-
-  test('forward bodies unchanged, so functions receive invalid UTF-8', () => {
-    const BinaryMediaTypes = ['application/json', 'text/csv']
-    expect(hasResource(template, 'AWS::ApiGateway::RestApi', { BinaryMediaTypes })).toBe(true)
   })
 
   test('of a request that no endpoint takes are answered by one function, also at the root', () => {
@@ -159,24 +146,12 @@ describe('the stage', () => {
   })
 })
 
-test('the API is regional, and only the local stage has a fixed id', async () => {
+test('only the local stage has an API with a fixed id', async () => {
   const [[, api]] = resourcesOf(template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
-  expect(api.Properties.EndpointConfiguration).toEqual({ Types: ['REGIONAL'] })
   expect(JSON.stringify(api)).not.toContain('ms-custom-id')
   const local = await synthesise('local')
   const [[, pinned]] = resourcesOf(local.template, 'AWS::ApiGateway::RestApi') as [[string, Resource]]
   expect(pinned.Properties.Tags).toContainEqual({ Key: 'ms-custom-id', Value: 'c0ffee01' })
-})
-
-test.each([
-  ['dev', dev.template],
-  ['prod', template],
-])('the API of %s rejects TLS below 1.2', (_, its) => {
-  const policies = resourcesOf(its, 'AWS::ApiGateway::RestApi').map(([, { Properties }]) => [
-    Properties.SecurityPolicy,
-    Properties.EndpointAccessMode,
-  ])
-  expect(policies).toEqual([['SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09', 'STRICT']])
 })
 
 describe('responses of the gateway itself', () => {

@@ -6,7 +6,7 @@ import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { withDomain } from './stage-settings.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
-const { template, watch, settings } = await synthesise('prod')
+const { watch, settings } = await synthesise('prod')
 const dev = await synthesise('dev')
 const alarmOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::Alarm', `${id}Alarm`).Properties
 const pageOf = (id: string) => resourceNamed(watch, 'AWS::CloudWatch::CompositeAlarm', `${id}Page`).Properties
@@ -61,11 +61,6 @@ describe('a public address that does not answer', () => {
       .Properties.Environment
     expect(variables.PUBLIC_ADDRESS).toBe('https://api.example.com/')
   })
-
-  test('is called without an API key until the operator stores one', () => {
-    const { Properties } = resourceNamed(template, 'AWS::SecretsManager::Secret', 'ProbeSecret')
-    expect(Properties.SecretString).toBe('none')
-  })
 })
 
 const queued = subscriptions.flatMap(({ name, source }) =>
@@ -107,40 +102,14 @@ test('a daily comparison that did not run for 26 hours raises a ticket', () => {
   expect(alarm.AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
 })
 
-test('a difference between the ledger and the payment provider raises a ticket for a day', () => {
-  const alarm = alarmOf('RefundsDiffer')
-  expect(alarm).toMatchObject({
-    Namespace: 'commerce-prod',
-    MetricName: 'differences',
-    Dimensions: [{ Name: 'work', Value: 'refunds' }],
-    Statistic: 'Sum',
-    Threshold: 0,
-    Period: 86_400,
-  })
-  expect(alarm.AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
-})
-
-test('throttling of the table, its index and the functions of the account raises tickets', () => {
+test('throttling of the table and its index raises a ticket', () => {
   const metrics = JSON.stringify(alarmOf('TableThrottled').Metrics)
   for (const name of ['ReadThrottleEvents', 'WriteThrottleEvents'])
     expect(metrics.match(new RegExp(name, 'g'))).toHaveLength(2)
   expect(metrics.match(/"GlobalSecondaryIndexName"/g)).toHaveLength(2)
-  expect(alarmOf('FunctionsThrottled')).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Throttles' })
 })
 
 describe('a backup that fails or does not start raises a ticket', () => {
-  test('if none completed for 30 hours', () => {
-    expect(alarmOf('BackupMissing')).toMatchObject({
-      Namespace: 'AWS/Backup',
-      MetricName: 'NumberOfBackupJobsCompleted',
-      ComparisonOperator: 'LessThanThreshold',
-      Threshold: 1,
-      Period: 3600,
-      EvaluationPeriods: 30,
-      TreatMissingData: 'breaching',
-    })
-  })
-
   test('in the vault of the stage', () => {
     const [{ Name: dimension, Value: value }] = alarmOf('BackupMissing').Dimensions
     expect(dimension).toBe('BackupVaultName')
@@ -152,12 +121,4 @@ describe('a backup that fails or does not start raises a ticket', () => {
       resourcesOf(dev.watch, 'AWS::CloudWatch::Alarm').filter(([id]) => id.startsWith('Backup')),
     ).toEqual([])
   })
-})
-
-test.each([
-  ['MailBounces', 'Reputation.BounceRate', 0.05],
-  ['MailComplaints', 'Reputation.ComplaintRate', 0.001],
-])('%s raises a ticket at the rate at which SES reviews an account', (id, metric, rate) => {
-  expect(alarmOf(id)).toMatchObject({ Namespace: 'AWS/SES', MetricName: metric, Threshold: rate })
-  expect(alarmOf(id).AlarmActions.map(referenceOf)).toEqual([expect.stringMatching(/^Tickets/)])
 })

@@ -9,40 +9,6 @@ const [[poolId, pool]] = resourcesOf(template, 'AWS::Cognito::UserPool') as [[st
 const [[clientId, client]] = resourcesOf(template, 'AWS::Cognito::UserPoolClient') as [[string, Resource]]
 
 describe('the user pool', () => {
-  test('survives the stack on stages that keep data, and is deleted with the others', async () => {
-    expect(pool).toMatchObject({ DeletionPolicy: 'Retain', Properties: { DeletionProtection: 'ACTIVE' } })
-    const local = await synthesise('local')
-    const [[, mine]] = resourcesOf(local.template, 'AWS::Cognito::UserPool') as [[string, Resource]]
-    expect(mine).toMatchObject({ DeletionPolicy: 'Delete', Properties: { DeletionProtection: 'INACTIVE' } })
-  })
-
-  test('has users created by operators, with case-insensitive e-mails and strong passwords', () => {
-    expect(pool.Properties).toMatchObject({
-      AdminCreateUserConfig: { AllowAdminCreateUserOnly: true },
-      UsernameAttributes: ['email'],
-      UsernameConfiguration: { CaseSensitive: false },
-      Policies: {
-        PasswordPolicy: {
-          MinimumLength: 12,
-          RequireLowercase: true,
-          RequireUppercase: true,
-          RequireNumbers: true,
-          RequireSymbols: true,
-        },
-      },
-      AccountRecoverySetting: { RecoveryMechanisms: [{ Name: 'verified_email', Priority: 1 }] },
-      MfaConfiguration: 'OPTIONAL',
-      EnabledMfas: ['SOFTWARE_TOKEN_MFA'],
-    })
-  })
-
-  test('has the attributes tenant and role, and tenant is immutable', () => {
-    expect(pool.Properties.Schema).toEqual([
-      expect.objectContaining({ Name: 'tenant', Mutable: false }),
-      expect.objectContaining({ Name: 'role', Mutable: true }),
-    ])
-  })
-
   test('invokes the function that adds the claims, for access tokens too', () => {
     const asked = pool.Properties.LambdaConfig.PreTokenGenerationConfig
     expect(asked.LambdaVersion).toBe('V2_0')
@@ -69,21 +35,6 @@ test('permits only the login function to log users in with a password', () => {
 })
 
 describe('its app client', () => {
-  test('has no flow for direct logins, and does not reveal which users exist', () => {
-    expect(client.Properties).toMatchObject({
-      ExplicitAuthFlows: ['ALLOW_ADMIN_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'],
-      PreventUserExistenceErrors: 'ENABLED',
-      EnableTokenRevocation: true,
-      GenerateSecret: false,
-      AllowedOAuthFlowsUserPoolClient: false,
-    })
-  })
-
-  test('lets users change neither their tenant, nor their role, nor their e-mail', () => {
-    expect(client.Properties.WriteAttributes).toEqual(['locale'])
-    expect(client.Properties.ReadAttributes).toEqual(['email', 'email_verified'])
-  })
-
   test('issues tokens for the durations in login.tokenLifetimes', async () => {
     const lifetimesOf = (properties: Resource['Properties']) => ({
       access: [properties.AccessTokenValidity, properties.TokenValidityUnits.AccessToken],

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { idAt } from '#test/support/ids.ts'
 import { runs } from '#test/support/runs.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { startService } from '../support/service.ts'
 import { manualClock } from './manual-clock.ts'
 
@@ -18,9 +19,7 @@ const statuses = ['active', 'paid', 'cancelled']
 
 const clock = manualClock(start)
 const service = await startService({ clock })
-
-let tenants = 0
-const newTenant = () => `walk-${++tenants}`
+const newTenant = () => uniqueTenant('walk')
 
 async function insert(tenant: string, milliseconds: number, status = 'active'): Promise<string> {
   const id = idAt(milliseconds)

@@ -15,6 +15,7 @@ import type { Table } from '#shared/platform/table/table.ts'
 import { idAt } from '#test/support/ids.ts'
 import { runs } from '#test/support/runs.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 const value = fc.string({ unit: fc.constantFrom('$', '-', '0', 'A', 'Z', '~'), minLength: 1, maxLength: 4 })
 const id = fc
@@ -70,7 +71,6 @@ describe('sort keys', () => {
 
 describe('an index', () => {
   const index: SortIndex = { entity: 'code_lock', idOf: (entry) => String(entry.code_id) }
-  let tenants = 0
 
   /** Reads an index whose table returns these entries, and one entry with its value alone as the key. */
   const readOf = (range: KeyRange, keys: string[], exhausted: boolean, bare?: string) => {
@@ -116,7 +116,7 @@ describe('an index', () => {
       limit: fc.integer({ min: 1, max: 6 }),
     })
     const property = fc.asyncProperty(cases, async ({ held, aside, ends, descending, limit }) => {
-      const tenant = `index-${++tenants}`
+      const tenant = uniqueTenant('index')
       const entries = [
         ...Object.entries(held).map(([text, of]) => [text, sortKeyOf(text, of), of] as const),
         ...aside.map(([text, of]) => [sortKeyOf(text, of), sortKeyOf(text, of), of] as const),

@@ -7,9 +7,9 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 let tenant: string
-let tenants = 0
 const provider = await startPaymentProvider()
 const { endpoint } = provider
 const service = await startService({
@@ -18,7 +18,7 @@ const service = await startService({
   }),
 })
 beforeEach(() => {
-  tenant = `reconciled-${tenants++}`
+  tenant = uniqueTenant('reconciled')
 })
 afterAll(() => provider.stop())
 

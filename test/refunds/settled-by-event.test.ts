@@ -5,10 +5,10 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { ledgerOf, summaryOf } from './refund-ledger-check.ts'
 
 let tenant: string
-let tenants = 0
 const provider = await startPaymentProvider()
 const service = await startService({
   settings: profile('shared/settings/profiles/local.json', {
@@ -16,7 +16,7 @@ const service = await startService({
   }),
 })
 beforeEach(() => {
-  tenant = `settled-${tenants++}`
+  tenant = uniqueTenant('settled')
 })
 afterEach(() => {
   provider.faults = () => undefined

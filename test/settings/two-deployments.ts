@@ -3,6 +3,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { codeCalls, validCode } from '#test/codes/code-calls.ts'
 import { type Call, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { type Identity, localSettings, otherSettings } from '#test/support/settings.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 /**
  * A setting, or several; the steps that both deployments run; and their results: with the local settings, and with the
@@ -26,9 +27,7 @@ export const who = (role: string, tenant: string, more: Identity = {}): Identity
   claims: { nonce: 'n', amr: ['otp'] },
   ...more,
 })
-
-let tenants = 0
-export const newTenant = () => `tenant-${tenants++}`
+export const newTenant = () => uniqueTenant('tenant')
 
 /** Returns the body of a create that is valid in a deployment. */
 export function codeIn({ settings }: Service, changes: Record<string, unknown> = {}) {

@@ -6,10 +6,10 @@ import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { createTable } from '#test/support/tables.ts'
+import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 
 let tenant: string
-let tenants = 0
 /** What the function asked of the queue for messages that failed. */
 const postponed: Record<string, unknown>[] = []
 
@@ -28,7 +28,7 @@ const functions = await bundleFunctions({ handle: 'webhooks/handle-event' }, loc
   TABLE_NAME: service.tableName,
 })
 beforeEach(() => {
-  tenant = `handled-${tenants++}`
+  tenant = uniqueTenant('handled')
   postponed.length = 0
 })
 afterEach(async () => {
