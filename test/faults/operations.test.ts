@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { someOf } from '#test/support/runs.ts'
 import type { Answer, Call } from '#test/support/service.ts'
@@ -99,31 +99,31 @@ async function expectOneEffect(operation: Operation, scenario: Scenario, at: num
 
 const operations = operationsOf(service)
 
-describe.each(Object.entries(operations))('%s', (_, operation) => {
+/** Each operation and its replay, with the calls of the table that they make without faults. */
+const cases: { name: string; operation: Operation; isReplay: boolean; calls: string[] }[] = []
+for (const [name, operation] of Object.entries(operations))
+  for (const isReplay of [false, true]) {
+    const { tenant, one } = await prepare(operation, isReplay)
+    await call(tenant, 'key', one)
+    const calls = service.faults.calls.map((made) => made.operation)
+    cases.push({ name: isReplay ? `a replay of ${name}` : name, operation, isReplay, calls })
+  }
+
+describe.each(cases)('$name', ({ operation, isReplay, calls }) => {
   // One outage stands for the others where each row is a transaction.
   const outages = ['lose-answer', 'lose-request', 'throttle', 'in-progress']
   const rows = scenarios
     .filter(({ fault, times }) => !operation.rows || times === 1 || outages.includes(String(fault)))
+    .filter(({ fault }) => calls.some((of) => possible(fault, of)))
     .map((scenario, row) => ({ ...scenario, row }))
 
-  describe.each([false, true])('as a replay: %s', (isReplay) => {
-    /** The calls of the table without faults. */
-    let calls: string[]
-    beforeAll(async () => {
-      const { tenant, one } = await prepare(operation, isReplay)
-      expect((await call(tenant, 'key', one)).status).toBe(operation.status)
-      calls = service.faults.calls.map((made) => made.operation)
-      await operation.expectEffect(tenant)
-    })
-
-    test.each(rows)(
-      'under $name on any of its calls succeeds or fails as retryable, and its key has one effect',
-      async ({ row, ...scenario }) => {
-        const struck = [...calls.entries()].filter(([, of]) => possible(scenario.fault, of))
-        for (const [at] of someOf(struck, row)) await expectOneEffect(operation, scenario, at, isReplay)
-      },
-    )
-  })
+  test.each(rows)(
+    'under $name on any of its calls succeeds or fails as retryable, and its key has one effect',
+    async ({ row, ...scenario }) => {
+      const struck = [...calls.entries()].filter(([, of]) => possible(scenario.fault, of))
+      for (const [at] of someOf(struck, row)) await expectOneEffect(operation, scenario, at, isReplay)
+    },
+  )
 })
 
 const oneTransaction = Object.entries(operations).filter(([, { rows }]) => !rows)
