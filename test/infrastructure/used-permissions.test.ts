@@ -5,6 +5,7 @@ import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/rights.ts'
+import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { declaredUses } from './declared-uses.ts'
@@ -78,6 +79,9 @@ const adapters: Readonly<Record<string, Right[]>> = {
 /** The guard of @aws-lambda-powertools/idempotency, which has a client of its own. */
 const ofLibraries: Readonly<Record<string, TableCall[]>> = { 'otp.send': ['update', 'delete'] }
 
+/** Items whose key is stored in another item: an entry of a saga holds that of its idempotency record. */
+const byStoredKey: Readonly<Record<string, PartitionKind[]>> = { 'sagas.finish': ['idempotency'] }
+
 const { outputFiles } = await build({
   ...commonOptions,
   minify: false,
@@ -107,6 +111,14 @@ describe.each([...declaredUses()])('%s', (name, { uses, table }) => {
     expect(runs.filter((call) => !table[call])).toEqual([])
   })
 
+  test('contains code that names each kind of items that it declares', () => {
+    const kinds = Object.values(table)
+      .flat()
+      .filter((kind) => !byStoredKey[name]?.includes(kind))
+    const isNamed = (kind: string) => new RegExp(`["'\`]${kind}["'\`#]`).test(withoutDeclarations(name))
+    expect(kinds.filter((kind) => !isNamed(kind))).toEqual([])
+  })
+
   test('contains the other adapters that its role permits to use, and no more', () => {
     const contained = Object.keys(adapters).filter((file) =>
       texts.get(name)?.includes(`// shared/${file}.ts\n`),
@@ -117,3 +129,9 @@ describe.each([...declaredUses()])('%s', (name, { uses, table }) => {
     expect(contained.filter((file) => !unused.includes(file))).toEqual(permitted)
   })
 })
+
+/** Returns the code of a function without what its route declares to do with the table. */
+function withoutDeclarations(name: string): string {
+  const calls = Object.keys(code).join('|')
+  return (texts.get(name) ?? '').replace(new RegExp(`\\b(${calls}): \\[[^\\]]*\\]`, 'g'), '')
+}
