@@ -81,39 +81,49 @@ export function permissionsOverHttp(running: () => Deployment): void {
   removedPermission(running)
 }
 
-/** Checks that a function fails without one action of its role. */
+type Statements = Policy['statements']
+
+/** Checks that a function fails without one action of its role, and without one kind of items. */
 export function removedPermission(running: () => Deployment): void {
-  test('an order is not stored if the role of its function cannot write to the table', async () => {
+  test.each<[string, (statements: Statements) => Statements]>([
+    ['write to the table', withoutPut],
+    ['write orders', withoutOrders],
+  ])('an order is not stored if the role of its function cannot %s', async (lacking, without) => {
     const service = running()
     const iam = new IAMClient(service.aws)
     const policies = (await policiesOf(iam)).filter(({ role }) => role.includes('OrdersCreate'))
-    const store = (statementsOf: (policy: Policy) => Policy['statements']) =>
+    const store = (change: (statements: Statements) => Statements) =>
       Promise.all(
-        policies.map((policy) => {
-          const document = { Version: '2012-10-17', Statement: statementsOf(policy) }
+        policies.map(({ role, name, statements }) => {
+          const document = { Version: '2012-10-17', Statement: change(statements) }
           const PolicyDocument = JSON.stringify(document)
-          return iam.send(
-            new PutRolePolicyCommand({ RoleName: policy.role, PolicyName: policy.name, PolicyDocument }),
-          )
+          return iam.send(new PutRolePolicyCommand({ RoleName: role, PolicyName: name, PolicyDocument }))
         }),
       )
-    const create = () =>
+    const create = (key: string) =>
       service.send('/v1/orders', {
         method: 'POST',
         as: { tenant: 'unpermitted' },
-        headers: { 'Idempotency-Key': 'unpermitted' },
+        headers: { 'Idempotency-Key': `${key}-${lacking.replaceAll(' ', '-')}` },
         body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
       })
-    await store(({ statements }) =>
-      statements.map((statement) => ({
-        ...statement,
-        Action: [statement.Action].flat().filter((action) => action !== 'dynamodb:PutItem'),
-      })),
-    )
-    const denied = await create()
-    await store(({ statements }) => statements)
-    const allowed = await create()
+    await store(without)
+    const denied = await create('denied')
+    await store((statements) => statements)
+    const allowed = await create('allowed')
     expect(denied.status).toBeGreaterThanOrEqual(500)
     expect(allowed.headers.get('idempotency-status')).toBe('stored')
   })
+}
+
+function withoutPut(statements: Statements): Statements {
+  const others = statements.map((statement) => ({
+    ...statement,
+    Action: [statement.Action].flat().filter((action) => action !== 'dynamodb:PutItem'),
+  }))
+  return others.filter(({ Action }) => Action.length > 0)
+}
+
+function withoutOrders(statements: Statements): Statements {
+  return JSON.parse(JSON.stringify(statements).replaceAll('"order#*"', '"none#*"'))
 }

@@ -4,6 +4,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { itemsOf } from '../support/dynamodb-client.ts'
 import { exampleOf } from '../support/examples.ts'
@@ -59,7 +60,10 @@ async function receive(service: Service, { type, data }: SampleEvent): Promise<v
   const event = eventOf(type, data)
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
 }
 
 async function deliverMail(service: Service): Promise<void> {

@@ -6,6 +6,7 @@ import { maxReplaced } from '#shared/platform/idempotency/commit.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { traceHeaders } from '#test/bench/order-costs.ts'
 import { itemBytes } from '#test/support/capacity.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 
@@ -42,7 +43,10 @@ test('25 paid orders with all of their events fit into three read units', async 
   const event = eventOf('order.paid', { id: await place('paid-order'), tenant_id: 'paid-order' })
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
   expect(25 * (await storedBytes('paid-order'))).toBeLessThanOrEqual(3 * 4096)
 })
 

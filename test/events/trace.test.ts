@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { startService } from '#test/support/service.ts'
 import { signed } from '#test/support/signed-events.ts'
@@ -46,7 +47,10 @@ test('an event contains the trace of the event that caused it', async () => {
   const headers = signed(body)
   const received = await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
   expect(received.status).toBe(202)
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
   expect(await eventsOfOrder('caused')).toContainEqual(
     expect.objectContaining({ type: 'order.paid', ...trace }),
   )

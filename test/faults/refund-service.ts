@@ -1,6 +1,7 @@
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { type Finished, finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { declaredRuntime } from '#test/support/declared-table.ts'
 import {
   type FakePaymentProvider,
   startPaymentProvider,
@@ -58,7 +59,7 @@ export async function startRefundService(attemptMilliseconds?: number): Promise<
       }),
     sweep(laterMilliseconds = 0) {
       service.clock.advance(laterMilliseconds)
-      return finishSagas(swept, service.runtime)
+      return finishSagas(swept, declaredRuntime('sagas.finish', service.runtime))
     },
     mend() {
       service.faults.reset()

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { declaredRuntime } from '#test/support/declared-table.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer, serverError } from '#test/support/payment-provider/stripe-wire.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
@@ -134,7 +135,10 @@ describe('the sweeper of pending sagas', () => {
     const isDone = async () => summaryOf(await ledgerOf(service, service.provider, tenant)).ledger === 1
     for (let run = 0; run < 60 && !(await isDone()); run += 1) {
       clock.advance(minAgeMilliseconds)
-      const sweep = await finishSagas(swept, { ...service.runtime, clock: by })
+      const sweep = await finishSagas(swept, {
+        ...declaredRuntime('sagas.finish', service.runtime),
+        clock: by,
+      })
       expect(sweep.left).toBeGreaterThan(15)
     }
     expect(await isDone()).toBe(true)

@@ -9,6 +9,7 @@ import type { Network } from '#shared/platform/formats/fetch-file.ts'
 import type { StepContext } from '#shared/platform/jobs/workflow.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { importStates, stepOf } from './import-states.ts'
 import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
@@ -47,14 +48,19 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     clock: options.clock ?? movableSystemClock(),
     budget: startBudget(systemClock, 600_000),
   }
+  const as = (name: string): StepContext => ({
+    ...steps,
+    table: declaredTable(name, steps.table),
+    tableWithin: (milliseconds) => declaredTable(name, steps.tableWithin(milliseconds)),
+  })
   const definition = importStates()
 
   function worldOf({ network, around = (_step, _input, work) => work(), waited }: RunOptions): MachineWorld {
     const work: Record<ImportStep, (input: never) => Promise<unknown>> = {
-      prepare: (input) => prepareImport(input, steps, network),
-      rows: (input) => importRows(input, steps),
-      complete: (input) => completeImport(input, steps),
-      fail: (input) => failImport(input, steps),
+      prepare: (input) => prepareImport(input, as('imports.prepare'), network),
+      rows: (input) => importRows(input, as('imports.rows')),
+      complete: (input) => completeImport(input, as('imports.complete')),
+      fail: (input) => failImport(input, as('imports.fail')),
     }
     return {
       invoke: (resource, input) => {

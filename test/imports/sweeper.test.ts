@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { endAbandoned, type SweepResult } from '#shared/operations/end-abandoned.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { type ImportService, startImports } from './import-service.ts'
 
 const most = 5
@@ -37,7 +38,11 @@ function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
       return now
     },
   }
-  return endAbandoned(workflow, { ...service, clock }, most)
+  return endAbandoned(
+    workflow,
+    { ...service, table: declaredTable('operations.end-abandoned', service.table), clock },
+    most,
+  )
 }
 
 describe('the sweeper', () => {

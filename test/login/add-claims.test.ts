@@ -3,6 +3,7 @@ import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
 import { addClaims } from '#shared/login/add-claims.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
 const service = await useFaultyService()
@@ -20,7 +21,10 @@ const add = async (userAttributes: Record<string, string>, triggerSource: string
   const request = { userAttributes }
   const event = { ...pool, triggerSource, callerContext: { clientId }, request, userName: 'sub-1' }
   const answer = await addClaims(event as unknown as PreTokenGenerationV2TriggerEvent, {
-    table: service.runtime.openTable(startBudget(service.clock, milliseconds)),
+    table: declaredTable(
+      'login.add-claims',
+      service.runtime.openTable(startBudget(service.clock, milliseconds)),
+    ),
     clock: service.clock,
     settings: service.settings,
     correlationId: 'invocation-1',

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
-
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 
 import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
@@ -29,7 +29,7 @@ const requests = () => service.items('public', 'password_reset')
 /** Delivers a task like the queue. */
 const send = (id: string, now = Date.now()) =>
   sendReset(id, cognitoProvider({ userPoolId, clientId }, service.settings), {
-    table: service.table,
+    table: declaredTable('login.send-reset', service.table),
     budget: startBudget(systemClock, 5000),
     settings: service.settings,
     derivedKey: service.runtime.derivedKey,

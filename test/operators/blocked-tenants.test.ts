@@ -9,6 +9,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
 import { startImports } from '#test/imports/import-service.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
@@ -129,7 +130,10 @@ describe('a blocked tenant', () => {
     const text = JSON.stringify(event)
     const headers = signed(text, { at })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body: text })
-    const handling = handleEvent(event.event_id, { ...service.runtime, table: service.table })
+    const handling = handleEvent(event.event_id, {
+      ...service.runtime,
+      table: declaredTable('webhooks.handle', service.table),
+    })
     await expect(handling).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'order')).toMatchObject([{ status: 'active' }])
   })
@@ -142,7 +146,11 @@ describe('a blocked tenant', () => {
     const headers = signed(body, { at: new Date(start) })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
     await block(operator, 'acme')
-    const handle = () => handleEvent(event.event_id, { ...service.runtime, table: service.table })
+    const handle = () =>
+      handleEvent(event.event_id, {
+        ...service.runtime,
+        table: declaredTable('webhooks.handle', service.table),
+      })
     await expect(handle()).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'cart')).toEqual([])
     await unblockTenant(operator, 'acme')

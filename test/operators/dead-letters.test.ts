@@ -7,6 +7,7 @@ import {
   showLetter,
 } from '#bin/commands/inspect-dead-letters.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
@@ -35,7 +36,10 @@ async function poison(attempts: number) {
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
   for (let n = 0; n < attempts; n += 1)
-    await handleEvent(event.event_id, { ...service.runtime, table: service.table }).catch(() => undefined)
+    await handleEvent(event.event_id, {
+      ...service.runtime,
+      table: declaredTable('webhooks.handle', service.table),
+    }).catch(() => undefined)
   return { event, message_id: dead.put(event.event_id, 'acme') }
 }
 
@@ -93,7 +97,10 @@ describe('a poisoned webhook', () => {
       set: { state: 'handled' },
       condition: 'none',
     })
-    await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+    await handleEvent(event.event_id, {
+      ...service.runtime,
+      table: declaredTable('webhooks.handle', service.table),
+    })
     const item = await service.table.get({ pk: `inbox#${event.event_id}`, sk: 'event' })
     expect(item).toMatchObject({ state: 'handled', failed_attempts: 1 })
   })

@@ -6,6 +6,7 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Call } from '#test/faults/faults.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
@@ -44,7 +45,10 @@ async function pay(id: string): Promise<void> {
   const event = eventOf('order.paid', { id, tenant_id: 'redriven' })
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
 }
 
 describe('failed changes of the relay', () => {
@@ -251,7 +255,7 @@ describe('changes that the stream no longer has', () => {
       condition: 'none',
     })
     const records = await stream.read()
-    await handleEvent(handled, { ...service.runtime, table: service.table })
+    await handleEvent(handled, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) })
     giveUp(around(records, [waiting, handled]), gone)
     expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
     expect(queued).toEqual(expect.arrayContaining([waiting, task.body]))

@@ -3,6 +3,7 @@ import { mailKey } from '#shared/otp/code-mail.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startService } from '#test/support/service.ts'
@@ -11,13 +12,13 @@ import { localSettings } from '#test/support/settings.ts'
 const service = await startService({ settings: { ...localSettings, 'otp.deliveredOn': 'delivery' } })
 
 const logged: unknown[] = []
-const context = () => ({
-  table: service.table,
+const context = (name: string) => ({
+  table: declaredTable(name, service.table),
   clock: systemClock,
   log: { job: (line: unknown) => logged.push(line) },
 })
 const report = (type: string, id: string) =>
-  handleMailEvent(JSON.stringify({ type, message_id: [id] }), context())
+  handleMailEvent(JSON.stringify({ type, message_id: [id] }), context('otp.record-delivery'))
 
 async function requested(): Promise<string> {
   const { json } = await requestCode(service, newEmail(), { from: crypto.randomUUID() })
@@ -25,7 +26,7 @@ async function requested(): Promise<string> {
 }
 
 async function send(id: string, how = async () => {}): Promise<void> {
-  await sendCode(id, { ...service, ...context(), derivedKey: service.runtime.derivedKey }, how)
+  await sendCode(id, { ...service, ...context('otp.send'), derivedKey: service.runtime.derivedKey }, how)
 }
 
 const mailItem = async (id: string) => await service.table.get(mailKey(id))

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -28,7 +29,10 @@ async function reportPaid(tenant: string, id: string) {
   const event = eventOf('refund.succeeded', { id, tenant_id: tenant })
   const body = JSON.stringify(event)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
 }
 
 describe('a refund', () => {

@@ -5,6 +5,7 @@ import { openWork } from '#shared/platform/request/context.ts'
 import type { ProviderRecords, ProviderRefund, RecordRange } from '#shared/refunds/provider-records.ts'
 import { type ReconcileTask, reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { declaredRuntime } from '#test/support/declared-table.ts'
 import { idAt } from '#test/support/ids.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
@@ -39,7 +40,10 @@ async function handle(
   const runtime = memoryRuntime({ 'refunds.account': { accounts }, ...settings })
   const log = { ...runtime.log, reconciled: (line: (typeof logged)[number]) => void logged.push(line) }
   const correlation = { id: 'corr-1', trace: {} }
-  const context = openWork({ ...runtime, log }, { operation: 'reconciliations', correlation, milliseconds })
+  const context = openWork(
+    { ...declaredRuntime('refunds.reconcile', runtime), log },
+    { operation: 'reconciliations', correlation, milliseconds },
+  )
   const provider: ProviderRecords = {
     async *list(range) {
       ranges.push(range)

@@ -3,6 +3,7 @@ import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -46,7 +47,10 @@ async function report(type: string, id: string): Promise<void> {
   const later = { ...event, occurred_at: new Date(Date.now() + 60_000).toISOString() }
   const body = JSON.stringify(later)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
 }
 
 /** Returns the kind and the refund of each difference, and the sums. */
@@ -61,7 +65,11 @@ async function compared() {
   const now = Date.now()
   const range = { tenant, account: `acct_${tenant}`, from: now - 3_600_000, to: now + 1000 }
   const found: unknown[] = []
-  for await (const { differences, totals } of reconcile(range, { table: service.table, records, budget }))
+  for await (const { differences, totals } of reconcile(range, {
+    table: declaredTable('refunds.reconcile', service.table),
+    records,
+    budget,
+  }))
     found.push(...differences.map(({ finding, refund_id }) => [finding, refund_id]), totals)
   return found
 }

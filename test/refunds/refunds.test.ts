@@ -5,6 +5,7 @@ import { jsonLog, type LogReport } from '#shared/platform/base/log.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import { pendingEntries } from '#shared/platform/table/table.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
+import { declaredRuntime } from '#test/support/declared-table.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { startService } from '#test/support/service.ts'
@@ -134,7 +135,7 @@ describe('a refund', () => {
     })
     provider.faults = works
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    await finishSagas([createRefund], { ...service.runtime, clock: later })
+    await finishSagas([createRefund], { ...declaredRuntime('sagas.finish', service.runtime), clock: later })
     expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
       actor_id: 'payment_provider',
       result: 'deny',
@@ -160,14 +161,22 @@ describe('a refund', () => {
     await refund('left', body, 'k')
     provider.faults = works
     const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    const sweep = await finishSagas([createRefund], { ...service.runtime, clock: later })
+    const sweep = await finishSagas([createRefund], {
+      ...declaredRuntime('sagas.finish', service.runtime),
+      clock: later,
+    })
     const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
     expect(sweep).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
     expect(Math.abs(Date.parse(since) - Number(sweep.oldest))).toBeLessThan(60_000)
     expect([paidTo('left').length, (await entriesOf('left')).length]).toEqual([1, 1])
     const replayed = await refund('left', body, 'k')
     expect(replayed).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
-    expect(await finishSagas([createRefund], { ...service.runtime, clock: later })).toEqual({
+    expect(
+      await finishSagas([createRefund], {
+        ...declaredRuntime('sagas.finish', service.runtime),
+        clock: later,
+      }),
+    ).toEqual({
       finished: 0,
       left: 0,
     })

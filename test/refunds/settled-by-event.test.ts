@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -41,7 +42,8 @@ async function receive(id: string, more: object = {}, type = 'refund.succeeded',
   return event.event_id
 }
 
-const handle = (eventId: string) => handleEvent(eventId, { ...service.runtime, table: service.table })
+const handle = (eventId: string) =>
+  handleEvent(eventId, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) })
 /** Delivers like the queue: failed messages again. */
 const handleAtLast = (eventId: string): Promise<unknown> =>
   handle(eventId).catch((thrown) => {

@@ -6,6 +6,7 @@ import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
@@ -110,7 +111,10 @@ interface Received {
 }
 async function receiveAndHandle(service: Service, event: ReturnType<typeof eventOf>): Promise<void> {
   await receive(service, event)
-  await handleEvent(event.event_id, { ...service.runtime, table: service.table })
+  await handleEvent(event.event_id, {
+    ...service.runtime,
+    table: declaredTable('webhooks.handle', service.table),
+  })
 }
 
 describe('webhooks', () =>

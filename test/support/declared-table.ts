@@ -1,3 +1,6 @@
+import { steps } from '#functions/steps.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import type { Runtime } from '#shared/platform/request/context.ts'
 import { ownerOf, type PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { type Change, keyOfChange, type Table } from '#shared/platform/table/table.ts'
@@ -53,6 +56,22 @@ function callOf(change: Change): TableCall {
   if ('item' in change) return 'put'
   if ('update' in change) return 'update'
   return 'remove' in change ? 'delete' : 'check'
+}
+
+/** Returns the table with the permissions of a function that has no route. Its name is in subscriptions.ts or steps.ts. */
+export function declaredTable(name: string, table: Table): Table {
+  const subscription = subscriptions.find((one) => one.name === name)
+  const use = (subscription ?? steps.find((one) => one.name === name))?.table ?? {}
+  const file = `functions/${subscription ? 'subscriptions' : 'steps'}.ts`
+  return watchedTable(table, (call, kind) => checkDeclared({ name, use, file }, call, kind))
+}
+
+/** Returns a runtime whose tables have the permissions of a function that has no route. */
+export function declaredRuntime<R extends Runtime>(name: string, runtime: R): R {
+  return {
+    ...runtime,
+    openTable: (...opening) => declaredTable(name, runtime.openTable(...opening)),
+  }
 }
 
 /** A function or an operation, with what it declares to do with the table. */

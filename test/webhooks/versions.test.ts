@@ -5,6 +5,7 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Handler } from '#shared/webhooks/handler.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { OrderPaid, type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 
@@ -34,7 +35,7 @@ async function receive(version?: number, type = 'order.paid'): Promise<string> {
   return event.event_id
 }
 const handle = (id: string, events?: ReceivedEvent[]) =>
-  handleEvent(id, { ...service.runtime, table: service.table }, events)
+  handleEvent(id, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) }, events)
 const handledBy = async (id: string) => (await service.table.get(keyOf('versions', 'cart', id)))?.by
 const stateOf = async (id: string) => (await service.table.get(inboxKey(id)))?.state
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
+import { declaredTable } from '#test/support/declared-table.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 
@@ -10,7 +11,8 @@ const service = await startService()
 
 const send = (event: object, headers = signed(JSON.stringify(event))) =>
   service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body: JSON.stringify(event) })
-const handle = (eventId: string) => handleEvent(eventId, { ...service.runtime, table: service.table })
+const handle = (eventId: string) =>
+  handleEvent(eventId, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) })
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
 
