@@ -389,6 +389,10 @@ test('a tenant is blocked, listed and unblocked', async () => {
 describe('permissions of the commands above', () => {
   recordedActions(
     () => service,
-    ['dead-letters list', 'dead-letters show', 'dead-letters discard', 'freeze', 'unfreeze', 'preflight'],
+    [
+      ...['dead-letters list', 'dead-letters show', 'dead-letters discard', 'freeze', 'unfreeze', 'preflight'],
+      ...['holds set', 'holds list', 'holds release'],
+      ...['tenants block', 'tenants unblock', 'tenants blocked'],
+    ],
   )
 })

@@ -11,6 +11,8 @@ const notPlayed: Record<string, string[]> = {
   'dead-letters redrive': ['sqs:ChangeMessageVisibility'],
   // A freeze of all waits for the stream. A shift of requests to a new version ends only if there is one.
   freeze: ['cloudwatch:GetMetricStatistics', 'lambda:UpdateAlias'],
+  // A hold on a whole tenant, which must have data.
+  'holds set': ['dynamodb:Query'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
   // A version of the deployment's secret that is not the current one.
