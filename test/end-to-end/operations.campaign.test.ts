@@ -390,7 +390,8 @@ describe('permissions of the commands above', () => {
   recordedActions(
     () => service,
     [
-      ...['dead-letters list', 'dead-letters show', 'dead-letters discard', 'freeze', 'unfreeze', 'preflight'],
+      ...['dead-letters list', 'dead-letters show', 'dead-letters discard'],
+      ...['freeze', 'unfreeze', 'preflight'],
       ...['holds set', 'holds list', 'holds release'],
       ...['tenants block', 'tenants unblock', 'tenants blocked'],
     ],

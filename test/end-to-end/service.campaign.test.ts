@@ -24,7 +24,7 @@ import { schemathesis } from './schemathesis.ts'
 import { nothingLeaked } from './secrecy.ts'
 import { subscribersOverHttp } from './subscribers-over-http.ts'
 
-/** Commands that no test of the deployed stack runs: others run their code with recorded answers. */
+/** Commands that these tests do not run. Others compare the calls of some of them, or run their code with recorded answers. */
 const runElsewhere = [
   'url',
   'runbook',
