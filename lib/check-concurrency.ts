@@ -24,6 +24,7 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
     ...quotaProblems(stage, settings),
     ...provisionedProblems(stage, settings),
     ...importProblems(stage, settings),
+    ...subscriberProblems(stage, settings),
   ]
   if (problems.length === 0) return
   const lines = problems.map((problem) => `  ${problem}`)
@@ -58,6 +59,18 @@ function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): s
   return provisioned.length > mostProvisioned
     ? [...above, `${key}: ${provisioned.length} functions: choose at most ${mostProvisioned}`]
     : above
+}
+
+/** Each sender makes as many calls at a time as a batch has messages: ten, of which one subscriber may hold one. */
+function subscriberProblems({ concurrency }: Stage, settings: Settings): string[] {
+  const most = concurrency?.['deliveries.send']
+  const key = 'deliveries.slowCalls'
+  const { perSubscriber } = settings[key]
+  return most !== undefined && perSubscriber > most
+    ? [
+        `${key}: one subscriber could hold ${perSubscriber} of the ${10 * most} calls of deliveries.send: choose at most ${most}`,
+      ]
+    : []
 }
 
 function importProblems({ concurrency }: Stage, settings: Settings): string[] {

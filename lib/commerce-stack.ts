@@ -10,7 +10,7 @@ import { backups } from './backups.ts'
 import { consumers } from './consumers.ts'
 import { dataTable } from './data-table.ts'
 import { endpointFunctions, preflightFunction, unknownRouteFunction } from './endpoint-functions.ts'
-import { eventBus } from './event-bus.ts'
+import { eventBus, feedSubscribers } from './event-bus.ts'
 import { filesBucket } from './files-bucket.ts'
 import type { Freeze } from './freeze.ts'
 import {
@@ -64,6 +64,7 @@ export class CommerceStack extends Stack {
     const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, key)
     const files = filesBucket(this, stage, settings, key)
     const queues = workQueues(this, settings, key)
+    feedSubscribers(this, bus, queues.published_events)
     const mail = mailing(this, settings)
     mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
     const users = userPool(this, { stage, settings, mail })

@@ -1,11 +1,12 @@
 import { Duration } from 'aws-cdk-lib'
-import { type CfnArchive, EventBus } from 'aws-cdk-lib/aws-events'
+import { type CfnArchive, type CfnRule, EventBus, Rule } from 'aws-cdk-lib/aws-events'
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
-import { deadLetterQueue } from './queues.ts'
+import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import type { Stage } from './stage.ts'
 
 interface PublishedEvents {
@@ -35,6 +36,23 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
     if (key) (archive.node.defaultChild as CfnArchive).kmsKeyIdentifier = key.keyArn
   }
   return { bus, deadLetters }
+}
+
+/**
+ * Sends the events of the service to the queue from which subscribers outside AWS get them. A replay of the bus is left
+ * out: it would reach the subscribers of all tenants. What the rule cannot send has the form of a message of the queue, so
+ * its dead letters are redriven with those of the queue.
+ */
+export function feedSubscribers(scope: Construct, bus: EventBus, { queue, deadLetters }: WorkQueue): void {
+  const rule = new Rule(scope, 'PublishedEventsRule', {
+    eventBus: bus,
+    description: 'Events of this stage for subscribers outside AWS.',
+    eventPattern: { source: ['commerce-api'] },
+    targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters })],
+  })
+  const cfn = rule.node.defaultChild as CfnRule
+  // The pattern of CDK has no member for it.
+  cfn.addPropertyOverride('EventPattern.replay-name', [{ exists: false }])
 }
 
 /** https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html */

@@ -51,6 +51,10 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
     problems.push(
       `limits.webAcl at managedRules.${group}: stage ${name} needs a version of the rules, such as Version_1.19.`,
     )
+  if (settings['deliveries.addresses'] === 'public_and_loopback')
+    problems.push(
+      `deliveries.addresses: subscribers on the machine itself are for the local run; stage ${name} needs public.`,
+    )
   if (settings['mail.domain'] === null)
     problems.push(
       `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,

@@ -98,6 +98,32 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     thresholds: [{ measure: measures.ledgerDifferences, above: 0 }],
   },
   {
+    id: 'SubscriberDisabled',
+    severity: 'ticket',
+    impact:
+      'The service stopped sending events to a subscriber of a tenant: it answered 410, or failed for days. Its events are held.',
+    act: 'Find out which one, and tell its tenant. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable.',
+    queries: [
+      {
+        group: 'DeliveriesSendLog',
+        query:
+          'fields @timestamp, correlation_id | filter code = "SUBSCRIBER_DISABLED" | sort @timestamp desc',
+      },
+    ],
+    thresholds: [
+      { measure: measures.alertsOf('SUBSCRIBER_DISABLED', 'subscribers that were disabled'), above: 0 },
+    ],
+  },
+  {
+    id: 'DeliveriesWaitingLong',
+    severity: 'ticket',
+    impact:
+      'Deliveries of events have waited for 15 minutes longer than they should: late retries and held events are not sent.',
+    act: 'Find the error in the log. The sweep repeats what it could not queue each minute.',
+    queries: errorsInLog('deliveries.sweep'),
+    thresholds: [{ measure: measures.oldestUnfinished('deliveries'), above: 900 }],
+  },
+  {
     id: 'ImportsRunningLong',
     severity: 'ticket',
     impact: 'An import has been running for an hour.',

@@ -285,6 +285,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
       'auth.issuers',
       'aws.environment',
       'cors.allowedOrigins',
+      'deliveries.addresses',
       'discount.cartOwners',
       'imports.maxBytes',
       'limits.webAcl',

@@ -1,5 +1,17 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
 import type { Deployment } from './deployment.ts'
+
+/** Returns the type of an event whose signature is valid. */
+function typeOf(secret: string, body: Buffer, headers: Record<string, string>): string {
+  try {
+    return (new Webhook(secret).verify(body, headers) as { type: string }).type
+  } catch {
+    return 'an invalid signature'
+  }
+}
 
 /** Runs the commands on subscribers. */
 export function subscribersOverHttp(deployment: () => Deployment): void {
@@ -36,6 +48,44 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
     expect(await deployment().run('subscribers', 're-encrypt')).toMatchObject([
       { re_encrypted: 0, unreadable: [] },
     ])
+  })
+
+  test('an order reaches a subscriber, signed, and one that failed gets it again', async () => {
+    const received: { path: string; id: string; verified: string }[] = []
+    const secrets = new Map<string, string>()
+    const all = Promise.withResolvers<void>()
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const path = request.url ?? ''
+      const headers = request.headers as Record<string, string>
+      const isFirst = received.every((one) => one.path !== path)
+      const verified = typeOf(secrets.get(path) ?? '', Buffer.concat(chunks), headers)
+      received.push({ path, id: headers['webhook-id'] ?? '', verified })
+      response.writeHead(path === '/flapping' && isFirst ? 500 : 204).end()
+      if (received.length === 3) all.resolve()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      for (const path of ['/steady', '/flapping']) {
+        const [created] = await create(`http://127.0.0.1:${port}${path}`, 'order.placed')
+        secrets.set(path, String(created?.secret))
+      }
+      await deployment().send('/v1/orders', {
+        method: 'POST',
+        as: { tenant },
+        headers: { 'Idempotency-Key': crypto.randomUUID() },
+        body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
+      })
+      await all.promise
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+    expect(received.map(({ path }) => path).toSorted()).toEqual(['/flapping', '/flapping', '/steady'])
+    expect(new Set(received.map(({ id }) => id)).size).toBe(1)
+    expect(new Set(received.map(({ verified }) => verified))).toEqual(new Set(['order.placed']))
   })
 
   test('deliveries list shows none of a subscriber without events', async () => {

@@ -135,6 +135,16 @@ describe('a profile is refused', () => {
     ])
   })
 
+  test('if one subscriber could hold more than a tenth of the calls', () => {
+    const slow = (perSubscriber: number) => ({
+      'deliveries.slowCalls': { perSubscriber, afterMilliseconds: 1000 },
+    })
+    expect(problemsOf('staging', slow(5))).toEqual([])
+    expect(problemsOf('staging', slow(6))).toEqual([
+      '  deliveries.slowCalls: one subscriber could hold 6 of the 50 calls of deliveries.send: choose at most 5',
+    ])
+  })
+
   test('on no stage that reserves nothing', () => {
     const greedy = {
       'limits.concurrency': 1,
