@@ -239,14 +239,10 @@ describe('a walkthrough runs as it is written', () => {
     /^```sh$/m.test(readFileSync(join(folder, file), 'utf8')),
   )
 
-  test.each(files)(
-    '%s',
-    async (file) => {
-      const page = here.file(`docs/guides/${file}`).replaceAll('3000', String(await freePort()))
-      await runAsWritten(walkthroughOf(page))
-    },
-    120_000,
-  )
+  test.each(files)('%s', async (file) => {
+    const page = here.file(`docs/guides/${file}`).replaceAll('3000', String(await freePort()))
+    await runAsWritten(walkthroughOf(page))
+  })
 })
 
 /** Runs a page. @param before the lines that set what the page calls given */

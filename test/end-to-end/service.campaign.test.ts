@@ -16,6 +16,7 @@ import { loginOverHttp } from './login-over-http.ts'
 import { moneyOverHttp } from './money-over-http.ts'
 import { operatorsOverHttp } from './operators-over-http.ts'
 import { permissionsOverHttp } from './permissions-over-http.ts'
+import { receiversOverHttp } from './receivers-over-http.ts'
 import { recordedActions } from './recorded-actions.ts'
 import { redriveOverHttp } from './redrive-over-http.ts'
 import { referencePage } from './reference-page.ts'
@@ -95,6 +96,7 @@ describe('the local AWS below the deployed stack', () => localAwsOverHttp(() => 
 
 describe('commands of operators on the deployed stack', () => operatorsOverHttp(() => service))
 describe('subscribers on the deployed stack', () => subscribersOverHttp(() => service))
+describe('the endpoints of the guide on the deployed stack', () => receiversOverHttp(() => service))
 
 describe('permissions of the commands above', () => {
   recordedActions(
