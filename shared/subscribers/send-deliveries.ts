@@ -49,8 +49,6 @@ type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlo
 /** A message, and what the table has about it. */
 interface Work extends Context, Sending {
   message: DeliveryMessage
-  /** Whether an earlier function may have done the work. */
-  redelivered: boolean
   subscriber: Subscriber
   health: SubscriberHealth | undefined
   /** Absent before the first attempt. */
@@ -64,19 +62,13 @@ interface Work extends Context, Sending {
  * @returns the outcome of each message
  */
 export function sendDeliveries(
-  messages: readonly { body: string; redelivered: boolean }[],
+  bodies: readonly string[],
   context: Context,
   sending: Sending,
 ): Promise<void>[] {
-  const parsed = messages.map(({ body, redelivered }) => ({
-    message: JSON.parse(body) as DeliveryMessage,
-    redelivered,
-  }))
-  const reading = readItems(
-    parsed.map(({ message }) => message),
-    context,
-  )
-  return parsed.map(async ({ message, redelivered }) => {
+  const messages = bodies.map((body) => JSON.parse(body) as DeliveryMessage)
+  const reading = readItems(messages, context)
+  return messages.map(async (message) => {
     const find = await reading
     const subscriber = find(subscriberKey(message))
     // A subscriber that was deleted gets nothing any more.
@@ -88,7 +80,7 @@ export function sendDeliveries(
     const delivery = known ?? firstOf(message, context)
     if (!delivery || delivery.expires_at <= context.now() / 1000) return
     const health = asHealth(find(healthKey(message)))
-    const work = { ...context, ...sending, message, redelivered, health, known, delivery }
+    const work = { ...context, ...sending, message, health, known, delivery }
     await attempt({ ...work, subscriber: asSubscriber(subscriber) })
   })
 }
@@ -116,11 +108,12 @@ function firstOf(message: DeliveryMessage, { settings, now }: Context): Delivery
 }
 
 async function attempt(work: Work): Promise<void> {
-  const { known, message, delivery, subscriber, health, redelivered, settings } = work
+  const { known, message, delivery, subscriber, health, settings } = work
   if (!mayMove('retry', delivery.state)) return
   if (known && known.attempted >= message.attempt) {
-    // The process that recorded the attempt may have ended before it sent the message of the next one.
-    if (redelivered) await queueNext(known, work)
+    // The process that recorded the attempt may have ended before it sent the message of the next one. An operator may have
+    // redriven this message since then, so its receive count says nothing.
+    await queueNext(known, work)
     return
   }
   if (delivery.type === pingType) return call(work, async () => true)

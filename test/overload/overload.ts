@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { stageNamed } from '#lib/stage.ts'
+import { type DeliveryOutcome, type DeliveryScenario, playDeliveries } from './deliveries.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 
 /** Plays overload in virtual time and prints a table: `npm run overload -- --scale 0.05 --seed 2`. */
@@ -38,6 +39,37 @@ console.log(
 )
 console.log('|---|---|---|---|---|---|---|')
 for (const [name, scenario] of Object.entries(scenarios)) console.log(rowOf(name, await play(scenario)))
+
+const sent = {
+  seed: Number(values.seed),
+  senders: reserved['deliveries.send'] ?? 50,
+  seconds: 70,
+  burst: 10_000,
+}
+const deliveries: Record<string, DeliveryScenario> = {
+  quiet: { ...sent, burst: 0, burstMilliseconds: 0 },
+  'a subscriber that hangs': { ...sent, burstMilliseconds: Number.POSITIVE_INFINITY },
+  'the same without cap and breaker': {
+    ...sent,
+    burstMilliseconds: Number.POSITIVE_INFINITY,
+    unlimited: true,
+  },
+  'one that takes 5 s': { ...sent, burstMilliseconds: 5000 },
+  'a flood for one that takes 0.1 s': { ...sent, burstMilliseconds: 100 },
+  'a flood for one that takes 0.9 s': { ...sent, burstMilliseconds: 900 },
+}
+console.log(
+  '\n| 10,000 events for | p95 of others, ms | slowest of others, ms | others accepted | calls | accepted |',
+)
+console.log('|---|---|---|---|---|---|')
+for (const [name, scenario] of Object.entries(deliveries))
+  console.log(deliveryRowOf(name, await playDeliveries(scenario)))
+
+function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {
+  const { othersP95, othersMax, othersAccepted, calls, accepted } = outcome
+  const figures = [othersP95.toFixed(0), othersMax.toFixed(0), othersAccepted.toFixed(3), calls, accepted]
+  return `| ${[name, ...figures].join(' | ')} |`
+}
 
 function rowOf(name: string, outcome: Outcome): string {
   const { goodput, slots, callsPerSuccess, othersP95, othersSucceeded, recoverySeconds } = outcome

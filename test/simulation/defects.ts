@@ -325,6 +325,61 @@ export const defects: Record<string, Defect> = {
     'JSON.stringify([correlation_id, cart_id, code, version])',
     'JSON.stringify([correlation_id, code, version])',
   ),
+  'a delivery to a subscriber that is paused': shared(
+    'subscribers/send-deliveries.ts',
+    "if (subscriber.state !== 'active') return hold(work)",
+    "if (subscriber.state === 'disabled') return hold(work)",
+  ),
+  'a retry whose message is not repeated': shared(
+    'subscribers/send-deliveries.ts',
+    '    await queueNext(known, work)\n    return\n',
+    '    return\n',
+  ),
+  'a retry without a pause': shared(
+    'subscribers/send-deliveries.ts',
+    'return Math.max(0, Math.ceil((at - now()) / 1000))',
+    'return Math.max(0, Math.ceil((now() - at) / 1000))',
+  ),
+  'an attempt that is recorded over another one': shared(
+    'subscribers/send-deliveries.ts',
+    'condition: known ? moveCondition(trigger, known) : { absent: true } },\n      ...replaceWaiting(message.tenant, delivery.waiting, entry)',
+    "condition: 'none' },\n      ...replaceWaiting(message.tenant, delivery.waiting, entry)",
+  ),
+  'an attempt above the schedule': shared(
+    'subscribers/record-attempt.ts',
+    'retriesAfterSeconds[attempted - attempted_before]',
+    '(retriesAfterSeconds[attempted - attempted_before] ?? (attempted < 6 ? 1 : undefined))',
+  ),
+  'a waiting delivery that leaves the table before it is queued': shared(
+    'subscribers/sweep-deliveries.ts',
+    '    await sendToQueue(\n',
+    "    await table.transact(batch.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' })))\n    await sendToQueue(\n",
+  ),
+  'a held delivery without an entry': shared(
+    'subscribers/create-deliveries.ts',
+    'await table.insertMany([{ ...delivery, waiting: entry.sk }, entry])',
+    'await table.insertMany([{ ...delivery, waiting: entry.sk }])',
+  ),
+  'subscribers that are read once for all tenants': shared(
+    'subscribers/create-deliveries.ts',
+    'const subscribers = known.get(tenant) ?? subscribersOf',
+    'const subscribers = [...known.values()][0] ?? subscribersOf',
+  ),
+  'a secret that ends at its rotation': shared(
+    'subscribers/subscriber.ts',
+    '{ secrets: [{ sealed }, ...earlier] }',
+    '{ secrets: [{ sealed }, ...earlier.slice(1)] }',
+  ),
+  'an ended secret that still signs': shared(
+    'subscribers/subscriber.ts',
+    'valid_until === undefined || valid_until > now)',
+    'valid_until === undefined || valid_until > 0 * now)',
+  ),
+  'a slot that is never free again': shared(
+    'subscribers/subscriber-health.ts',
+    "return now + settings['deliveries.timeoutSeconds'] * 1000 + lease",
+    "return now + settings['deliveries.timeoutSeconds'] * 1e9 + lease",
+  ),
 }
 
 /** Plants a defect in the modules that are imported from now on. */

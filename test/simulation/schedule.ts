@@ -4,6 +4,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { checkLines } from './cart-oracles.ts'
 import { Client, epoch, type History, newHistory } from './client.ts'
+import { deliverEvents } from './delivery-schedule.ts'
 import { raceHolds } from './hold-race.ts'
 import { addApiKey, compareWithProvider } from './operator.ts'
 import { checkEnd } from './oracles.ts'
@@ -177,6 +178,7 @@ async function story(
   )
   if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
   await raceHolds(world, history)
+  await deliverEvents(world)
 }
 
 /**

@@ -133,12 +133,12 @@ export async function startDeliveries({
   })
 
   async function runBatch(batch: Queued[]): Promise<void> {
-    const messages = batch.map((message) => {
+    const bodies = batch.map((message) => {
       message.receives += 1
-      return { body: message.body, redelivered: message.receives > 1 }
+      return message.body
     })
     const outcomes = await Promise.allSettled(
-      sendDeliveries(messages, contextOf('deliveries.send'), {
+      sendDeliveries(bodies, contextOf('deliveries.send'), {
         async call(request) {
           const { event_id: eventId } = JSON.parse(request.body)
           const { subscriber = '' } = request.headers

@@ -393,6 +393,22 @@ describe('a message that is delivered again', () => {
     expect(statusesOf(await onlyDelivery())).toEqual([500])
   })
 
+  test('by an operator, after the queue gave it up, sends the next message', async () => {
+    await service.add()
+    respondWith(failing)
+    await service.publish()
+    service.beforeSend = () => {
+      throw new Error('the process ended')
+    }
+    await service.run()
+    service.beforeSend = () => {}
+    const [body = ''] = service.deadLetters.splice(0)
+    service.put({ body, group: 'redriven' })
+    await service.run()
+    expect(service.received).toHaveLength(1)
+    expect(service.queued()).toEqual([{ delaySeconds: 5, attempt: 2 }])
+  })
+
   test('without the event, after its delivery has expired, is dropped', async () => {
     const { id } = await service.add()
     service.put(queuedDelivery({ tenant: 'acme', subscriber: id, delivery: subscriberId(9), attempt: 2 }))

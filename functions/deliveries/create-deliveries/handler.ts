@@ -8,9 +8,8 @@ import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
 /** Queues the deliveries of published events to the subscribers that asked for them. */
 export const handler = batchFunction(
   { queue: 'published_events', failure: 'EVENT_NOT_FANNED_OUT', table: deployedTable, blockCheck },
-  (messages, context) => {
+  (bodies, context) => {
     const queueUrl = context.environment(queueUrlVariable('deliveries')) ?? ''
-    const bodies = messages.map(({ body }) => body)
     return createDeliveries(bodies, context, (deliveries) => sendAll(queueUrl, deliveries))
   },
 )

@@ -21,11 +21,11 @@ export const handler = batchFunction(
     deploymentSecret,
     blockCheck,
   },
-  (messages, context) => {
+  (bodies, context) => {
     const { settings } = context
     const queueUrl = context.environment(queueUrlVariable('deliveries')) ?? ''
     const network = subscriberNetwork(settings)
-    return sendDeliveries(messages, context, {
+    return sendDeliveries(bodies, context, {
       call: (request) => callSubscriber(request, network),
       sign: async (subscriber, signed) =>
         signingHeaders({ ...signed, secrets: await openSecrets(subscriber, context) }, settings),

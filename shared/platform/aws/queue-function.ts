@@ -32,13 +32,6 @@ export interface Batch extends QueueWork {
   remaining(): number
 }
 
-/** A message of a batch on which a function works at the same time. */
-export interface QueuedMessage {
-  body: string
-  /** Whether the queue has delivered it before, so an earlier function may have done the work. */
-  redelivered: boolean
-}
-
 /** Options of a function that a queue feeds. */
 type QueueOptions = Adapters & { queue: TaskQueue; failure: LogCode; milliseconds?: number }
 
@@ -75,16 +68,13 @@ export function queueFunction(
  */
 export function batchFunction(
   options: QueueOptions,
-  work: (messages: readonly QueuedMessage[], context: WorkContext) => Promise<unknown>[],
+  work: (bodies: readonly string[], context: WorkContext) => Promise<unknown>[],
 ): QueueHandler {
   const open = queueWork(options)
   return ({ Records }) => {
     const { openContext, ...dependencies } = open()
-    const messages = Records.map(({ body, attributes }) => ({
-      body,
-      redelivered: Number(attributes.ApproximateReceiveCount) > 1,
-    }))
-    return processTogether(Records, work(messages, openContext()), dependencies)
+    const bodies = Records.map(({ body }) => body)
+    return processTogether(Records, work(bodies, openContext()), dependencies)
   }
 }
 

@@ -1,0 +1,205 @@
+import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
+import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
+import { createSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { memoryTable } from '#test/simulation/memory-table.ts'
+import { Random } from '#test/simulation/random.ts'
+import { Scheduler } from '#test/simulation/scheduler.ts'
+import { idAt } from '#test/support/ids.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { between } from './functions.ts'
+
+/** Milliseconds of a call of the table, of the queue, and of a subscriber that is well. */
+const tableMilliseconds = [4, 16] as const
+const queueMilliseconds = [5, 15] as const
+const subscriberMilliseconds = [50, 150] as const
+const batchSize = 10
+const sweepSeconds = 60
+const workMilliseconds = 26_000
+const epoch = Date.UTC(2026, 2, 1)
+/** Tenants besides the one under load, each with one subscriber, and the events of each in a second. */
+const otherTenants = 20
+const eventsASecond = 1
+
+export interface DeliveryScenario {
+  seed: number
+  /** Processes of the function that sends. Each makes the calls of a batch at the same time. */
+  senders: number
+  /** Events of one tenant that are published at once, after ten seconds. */
+  burst: number
+  /** Milliseconds that its subscriber takes; without an end if it hangs. */
+  burstMilliseconds: number
+  seconds: number
+  /** Without the cap of slow calls and the breaker. */
+  unlimited?: boolean
+  /** Other settings. */
+  changes?: Partial<Settings>
+}
+
+export interface DeliveryOutcome {
+  /** Milliseconds from the publication of an event of another tenant until its subscriber has accepted it. */
+  othersP95: number
+  othersMax: number
+  /** The part of these events that were accepted. */
+  othersAccepted: number
+  /** The calls of the subscriber under load. */
+  calls: number
+  /** The events of the burst that were accepted. */
+  accepted: number
+}
+
+/** Sends events to subscribers by the service's own functions. The queues deliver in order, and share nothing fairly. */
+export async function playDeliveries(scenario: DeliveryScenario): Promise<DeliveryOutcome> {
+  const { seed, senders, burst, burstMilliseconds, seconds, unlimited = false, changes } = scenario
+  const random = new Random(seed)
+  const scheduler = new Scheduler(epoch, false)
+  const settings: Settings = {
+    ...localSettings,
+    ...changes,
+    ...(unlimited && {
+      'deliveries.slowCalls': { perSubscriber: 100, afterMilliseconds: 10_000 },
+      'deliveries.breaker': { timeouts: 1e9, pauseSeconds: 1, maxPauseSeconds: 1 },
+    }),
+  }
+  const store = new MemoryStore({ now: () => scheduler.now })
+  const clock = {
+    now: () => Math.floor(scheduler.now),
+    sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
+    jitter: () => random.next(),
+    randomBytes: (length: number) => random.bytes(length),
+  }
+  const contextOf = () => ({
+    table: memoryTable(store, { clock, budget: startBudget(clock, workMilliseconds) }, async ({ effect }) => {
+      await scheduler.sleep(between(tableMilliseconds, random) / 2)
+      const result = effect()
+      await scheduler.sleep(between(tableMilliseconds, random) / 2)
+      return result
+    }),
+    clock,
+    settings,
+    now: clock.now,
+    isBlocked: async () => false,
+    log: { alert: () => {} } as never,
+  })
+
+  const queue: string[] = []
+  let busy = 0
+  let stopped = false
+  const send = async (messages: readonly QueuedDelivery[]) => {
+    await scheduler.sleep(between(queueMilliseconds, random))
+    for (const { body, delaySeconds = 0 } of messages) {
+      const arrive = () => {
+        queue.push(body)
+        startSenders()
+      }
+      scheduler.after(delaySeconds * 1000, arrive)
+    }
+    return messages.map(() => false)
+  }
+  const publishedAt = new Map<string, number>()
+  const acceptedAt = new Map<string, number>()
+  let calls = 0
+
+  async function call({
+    url,
+    body,
+    timeoutMilliseconds,
+    slow,
+  }: SubscriberRequest): Promise<SubscriberResponse> {
+    const isBurst = url.includes('greedy')
+    if (isBurst) calls += 1
+    const milliseconds = isBurst ? burstMilliseconds : between(subscriberMilliseconds, random)
+    const first = Math.min(milliseconds, slow.afterMilliseconds)
+    await scheduler.sleep(first)
+    if (milliseconds > slow.afterMilliseconds && !(await slow.mayContinue())) return { reason: 'no_slot' }
+    await scheduler.sleep(Math.min(milliseconds, timeoutMilliseconds) - first)
+    if (milliseconds >= timeoutMilliseconds) return { reason: 'timeout' }
+    const { event_id } = JSON.parse(body)
+    acceptedAt.set(event_id, acceptedAt.get(event_id) ?? scheduler.now)
+    return { status: 204, answer: '' }
+  }
+
+  function startSenders(): void {
+    while (busy < senders && queue.length > 0) {
+      busy += 1
+      const messages = queue.splice(0, batchSize)
+      const sending = { call, sign: async () => ({}), send }
+      void Promise.all(sendDeliveries(messages, contextOf(), sending))
+        .catch((thrown) => scheduler.fail(thrown))
+        .then(() => {
+          busy -= 1
+          startSenders()
+        })
+    }
+  }
+
+  const publish = async (tenant: string, count: number) => {
+    const bodies = Array.from({ length: count }, () => {
+      const event_id = `${tenant} ${publishedAt.size}`
+      publishedAt.set(event_id, scheduler.now)
+      const occurred_at = timestamp(clock.now())
+      const event = { event_id, type: 'order.placed', version: 1, occurred_at, data: { tenant_id: tenant } }
+      return JSON.stringify({ detail: event })
+    })
+    await Promise.all(createDeliveries(bodies, contextOf(), send))
+  }
+  const others = Array.from({ length: otherTenants }, (_, n) => `tenant-${n}`)
+  for (const tenant of [...others, 'greedy']) {
+    const writes = createSubscriber(subscriberOf(tenant, random))
+    store.transact(writes, tenant)
+  }
+  const arrivals = others.map(async (tenant) => {
+    const own = random.fork(tenant)
+    while (scheduler.now < epoch + seconds * 1000) {
+      await scheduler.sleep((-Math.log(1 - own.next()) / eventsASecond) * 1000)
+      void publish(tenant, 1)
+    }
+  })
+  scheduler.after(10_000, () => {
+    for (let left = burst; left > 0; left -= batchSize) void publish('greedy', Math.min(batchSize, left))
+  })
+  const sweep = () => {
+    if (stopped) return
+    void sweepDeliveries(contextOf(), send)
+    scheduler.after(sweepSeconds * 1000, sweep)
+  }
+  scheduler.after(sweepSeconds * 1000, sweep)
+  const { timeout } = AbortSignal
+  AbortSignal.timeout = () => new AbortController().signal
+  try {
+    await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(120_000)))
+  } finally {
+    AbortSignal.timeout = timeout
+    stopped = true
+  }
+
+  const fromBurst = epoch + 10_000
+  const published = [...publishedAt].filter(([id, at]) => !id.startsWith('greedy') && at >= fromBurst)
+  const times = published.flatMap(([id, at]) => {
+    const accepted = acceptedAt.get(id)
+    return accepted === undefined ? [] : [accepted - at]
+  })
+  const sorted = times.toSorted((one, other) => one - other)
+  return {
+    othersP95: sorted[Math.ceil(0.95 * sorted.length) - 1] ?? Number.NaN,
+    othersMax: sorted.at(-1) ?? Number.NaN,
+    othersAccepted: times.length / published.length,
+    calls,
+    accepted: [...acceptedAt.keys()].filter((id) => id.startsWith('greedy')).length,
+  }
+}
+
+function subscriberOf(tenant: string, random: Random): Subscriber {
+  const at = timestamp(epoch)
+  const id = idAt(epoch, (length) => random.bytes(length))
+  const url = `https://${tenant}.example/hook`
+  return {
+    ...{ id, tenant_id: tenant, url, events: ['*'], state: 'active', secrets: [] },
+    ...{ created_at: at, updated_at: at },
+  }
+}

@@ -1,0 +1,123 @@
+import { keyOf, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/subscribers/delivery.ts'
+import { asSubscriber, type Subscriber, wants } from '#shared/subscribers/subscriber.ts'
+import { type DeliveryWorld, type ReceivedCall, verifies } from './delivery-world.ts'
+import { check } from './violation.ts'
+
+/** What happened to a subscriber, for the oracles. */
+export interface SubscriberHistory {
+  subscriber: Subscriber
+  /** Each secret with the times between which it signs; the end of a secret is known once it is rotated. */
+  secrets: { text: string; from: number; until: number }[]
+  /** The deliveries that an operator sent again or dropped. */
+  touched: Set<string>
+}
+
+export interface DeliveryHistory {
+  settings: Settings
+  events: { event: DeliveredEvent; at: number }[]
+  subscribers: Map<string, SubscriberHistory>
+}
+
+/** The clocks of processes differ by so much at most. */
+const skewMilliseconds = 1500
+
+/** What every call promises, whatever failed. What a process reads, it may still use after others have changed it. */
+export function checkCalls(world: DeliveryWorld, history: DeliveryHistory): void {
+  const bodies = new Map<string, string>()
+  for (const call of world.received) {
+    const { event_id, data } = JSON.parse(call.body)
+    const { subscriber, delivery, headers } = call
+    const show = () => `${event_id} to ${call.subscriberId} at ${call.at}`
+    check(subscriber !== undefined, 'nothing reaches a deleted subscriber', show)
+    if (!subscriber) continue
+    check(subscriber.state === 'active', 'nothing reaches a paused subscriber', show)
+    check(data.tenant_id === subscriber.tenant_id, 'events stay in their tenant', show)
+    check(wants(subscriber, JSON.parse(call.body).type), 'a subscriber gets what it asked for', show)
+    check(headers['webhook-id'] === event_id, 'every attempt has the id of its event', show)
+    const name = `${call.subscriberId} ${event_id}`
+    check((bodies.get(name) ?? call.body) === call.body, 'every attempt has the same body', show)
+    bodies.set(name, call.body)
+    checkSignatures(call, history)
+    checkSchedule(call, history)
+    check(!delivery || !['succeeded', 'failed', 'skipped'].includes(delivery.state), 'a delivery ends', show)
+  }
+}
+
+/** A call is signed with each secret that is valid at its time, and with no other one. */
+function checkSignatures(call: ReceivedCall, { subscribers }: DeliveryHistory): void {
+  const { secrets = [] } = subscribers.get(call.subscriberId) ?? {}
+  const at = Number(call.headers['webhook-timestamp']) * 1000
+  const readAt = Date.parse(call.subscriber?.updated_at ?? '')
+  for (const { text, from, until } of secrets) {
+    const signed = verifies(call, text)
+    const show = () => `${call.subscriberId} at ${at}: a secret of ${from} to ${until}`
+    // A process that read the subscriber before a rotation neither knows the new secret nor the end of the old one.
+    if (from <= readAt && at < until - skewMilliseconds) check(signed, 'every valid secret signs', show)
+    const ended = secrets.some((other) => other.from > from && other.from <= readAt)
+    if (ended && at > until + skewMilliseconds + 1000) check(!signed, 'no ended secret signs', show)
+  }
+}
+
+/** No attempt is made before its time, or above the schedule. */
+function checkSchedule(
+  { delivery, subscriberId, at }: ReceivedCall,
+  { settings, subscribers }: DeliveryHistory,
+): void {
+  if (!delivery) return
+  const { attempted, attempted_before = 0, next_at = 0, event_id, state } = delivery
+  const most = settings['deliveries.schedule'].retriesAfterSeconds.length
+  const show = () => `${event_id} to ${subscriberId}: attempt ${attempted + 1}, ${next_at - at} ms early`
+  check(attempted - attempted_before <= most, 'no attempt above the schedule', show)
+  const isTouched = subscribers.get(subscriberId)?.touched.has(event_id)
+  // A first attempt may be postponed while another copy of its message makes it.
+  const isRetry = state === 'waiting' && attempted > attempted_before
+  const isEarly = isRetry && next_at > at + 2 * skewMilliseconds + 1000
+  check(!isEarly || isTouched === true, 'no attempt before its time', show)
+}
+
+/**
+ * Each event has one delivery for each subscriber of its tenant that asked for it and existed before it. A delivery is
+ * succeeded, and then its subscriber has accepted it; or it has failed after all attempts; or it is held while its subscriber is
+ * not active.
+ */
+export function checkDeliveries(
+  world: DeliveryWorld,
+  { events, subscribers, settings }: DeliveryHistory,
+): void {
+  const deliveries = storedDeliveries(world.store)
+  const attempts = settings['deliveries.schedule'].retriesAfterSeconds.length + 1
+  for (const { subscriber, touched } of subscribers.values()) {
+    const { id, tenant_id: tenant } = subscriber
+    const item = world.store.get(keyOf(tenant, 'subscriber', id))
+    if (!item) continue
+    const { state } = asSubscriber(item)
+    const own = deliveries.filter(({ subscriber_id }) => subscriber_id === id)
+    for (const { event, at } of events) {
+      if (event.data.tenant_id !== tenant || !wants(subscriber, event.type)) continue
+      const [found, ...others] = own.filter(({ event_id }) => event_id === event.event_id)
+      const show = () => `${event.event_id} to ${id}, which is ${state}: ${JSON.stringify(found)}`
+      check(others.length === 0, 'one delivery for an event and a subscriber', show)
+      if (!found && at < Date.parse(subscriber.created_at)) continue
+      check(found !== undefined, 'every event reaches its subscribers', show)
+      const accepted = world.received.some(
+        (call) => call.accepted && call.subscriberId === id && call.headers['webhook-id'] === event.event_id,
+      )
+      if (found?.state === 'succeeded') check(accepted, 'only what was accepted has succeeded', show)
+      if (found?.state === 'failed')
+        check(found.attempted >= attempts, 'a delivery fails after all attempts', show)
+      if (found?.state === 'held')
+        check(state !== 'active', 'only those of inactive subscribers are held', show)
+      if (found?.state === 'waiting') check(state !== 'active', 'no delivery waits forever', show)
+      if (found?.state === 'skipped') check(touched.has(event.event_id), 'only an operator skips', show)
+    }
+  }
+}
+
+export function storedDeliveries(store: DeliveryWorld['store']): Delivery[] {
+  return store
+    .all()
+    .filter(({ pk }) => ownerOf(pk).entity === 'delivery')
+    .map(asDelivery)
+}

@@ -1,0 +1,313 @@
+import { createHmac } from 'node:crypto'
+import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
+import { startBudget } from '#shared/platform/base/clock.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
+import type { DeliveredEvent, Delivery } from '#shared/subscribers/delivery.ts'
+import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
+import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
+import type { Subscriber } from '#shared/subscribers/subscriber.ts'
+import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import { watchedTable } from '#test/support/declared-table.ts'
+import { MemoryStore } from './memory-store.ts'
+import { memoryTable } from './memory-table.ts'
+import { type Faults, Process } from './process.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** How a subscriber responds. */
+export type Behavior = 'fine' | 'slow' | 'hangs' | 'fails' | 'refuses' | 'busy' | 'gone'
+
+/** A call as the subscriber gets it. */
+export interface ReceivedCall {
+  subscriberId: string
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** What the process has read of the subscriber and of the delivery; absent if it has not read them. */
+  subscriber: Subscriber | undefined
+  delivery: Delivery | undefined
+  /** The clock of the process at the call, in milliseconds since 1970. */
+  at: number
+  /** Whether the subscriber has responded with success. */
+  accepted: boolean
+}
+
+type QueueName = 'published_events' | 'deliveries'
+
+interface Message {
+  body: string
+  receives: number
+}
+
+const deriveKey = keyDerivation()
+const invocationMilliseconds = 32_000
+const workMilliseconds = 26_000
+const sweepMilliseconds = 60_000
+const maxBatch = 10
+const maxLatenessMilliseconds = 60_000
+
+/**
+ * The bus, the queues, the functions of deliveries and the subscribers, on a table in memory. As in `World`, everything that
+ * a function calls may fail, and the queues deliver at least once, in any order.
+ */
+export class DeliveryWorld {
+  readonly store: MemoryStore
+  readonly received: ReceivedCall[] = []
+  readonly behaviors = new Map<string, Behavior>()
+  readonly deadLetters: { queue: QueueName; body: string }[] = []
+  /** The current version of the deployment's secret. */
+  secretVersion = 'v1'
+  /** Messages that are queued or at work. */
+  busy = 0
+  stopped = false
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly faults: Faults
+  readonly settings: Settings
+  readonly #accesses: Map<string, Set<string>>
+  readonly #ready: Record<QueueName, Message[]> = { published_events: [], deliveries: [] }
+  #spawned = 0
+
+  constructor(options: {
+    scheduler: Scheduler
+    random: Random
+    faults: Faults
+    settings: Settings
+    accesses: Map<string, Set<string>>
+  }) {
+    this.scheduler = options.scheduler
+    this.random = options.random
+    this.faults = options.faults
+    this.settings = options.settings
+    this.#accesses = options.accesses
+    this.store = new MemoryStore({ now: () => this.scheduler.now })
+    this.#sweepAgain()
+  }
+
+  /** A clock of an operator's command. */
+  get faultlessClock() {
+    const { scheduler, random } = this
+    return {
+      now: () => Math.floor(scheduler.now),
+      sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
+      jitter: () => random.next(),
+      randomBytes: (length: number) => random.bytes(length),
+    }
+  }
+
+  /** Publishes an event on the bus. */
+  publish(event: DeliveredEvent): void {
+    this.enqueue('published_events', JSON.stringify({ detail: event }))
+  }
+
+  /** Adds a message to a queue, which delivers it at least once. */
+  enqueue(queue: QueueName, body: string, delaySeconds = 0): void {
+    const { random, faults } = this
+    const times = faults.active && random.chance(0.1) ? 2 : 1
+    for (let time = 0; time < times; time += 1) {
+      const late = faults.active && random.chance(0.1) ? maxLatenessMilliseconds : 100
+      this.busy += 1
+      this.#deliver(queue, { body, receives: 0 }, delaySeconds * 1000 + random.next() * late)
+    }
+  }
+
+  /** An operator returns the messages that a queue has given up. */
+  redrive(): void {
+    for (const { queue, body } of this.deadLetters.splice(0)) this.enqueue(queue, body)
+  }
+
+  /** Returns the key for a purpose, of one version of the deployment's secret. */
+  async versionedKey(purpose: string, version = this.secretVersion) {
+    return { key: deriveKey(`secret of the deployment, ${version}`, purpose), version }
+  }
+
+  #deliver(queue: QueueName, message: Message, delay: number): void {
+    this.scheduler.after(delay, () => {
+      this.#ready[queue].push(message)
+      // A function takes what is ready a little later: one message, or a batch.
+      this.scheduler.after(this.random.pick([0, 1, 50]), () => void this.#runBatch(queue))
+    })
+  }
+
+  async #runBatch(queue: QueueName): Promise<void> {
+    const batch = this.#ready[queue].splice(0, 1 + this.random.int(maxBatch))
+    if (batch.length === 0) return
+    const process = this.#spawn(queue)
+    for (const message of batch) message.receives += 1
+    const sent = batch.map(({ body }) => body)
+    const outcomes = await this.#invocation(process, () =>
+      Promise.allSettled(this.#work(queue, sent, process)),
+    )
+    for (const [index, message] of batch.entries()) {
+      if (outcomes?.[index]?.status === 'fulfilled') this.busy -= 1
+      else if (message.receives < taskQueues[queue].attempts())
+        this.#deliver(queue, message, retryDelaySeconds(message.receives + 1, process.clock) * 1000)
+      else {
+        this.deadLetters.push({ queue, body: message.body })
+        this.busy -= 1
+      }
+    }
+  }
+
+  #work(queue: QueueName, sent: readonly string[], process: Process): Promise<void>[] {
+    const { context, read } = this.#contextOf(process)
+    const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
+    if (queue === 'published_events') {
+      return createDeliveries(sent, context, send)
+    }
+    return sendDeliveries(sent, context, {
+      call: (request) => this.#call(request, process, read),
+      sign: async (subscriber, signed) => {
+        const secrets = await openSecrets(subscriber, context)
+        return signingHeaders({ ...signed, secrets }, this.settings)
+      },
+      send,
+    })
+  }
+
+  #sweepAgain(): void {
+    this.scheduler.after(sweepMilliseconds, async () => {
+      if (this.stopped) return
+      this.#sweepAgain()
+      const process = this.#spawn('sweep-deliveries')
+      const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
+      await this.#invocation(process, () => sweepDeliveries(this.#contextOf(process).context, send))
+    })
+  }
+
+  #contextOf(process: Process) {
+    const { store, settings } = this
+    const { clock } = process
+    const accesses = this.#accesses.get(process.runs) ?? new Set()
+    this.#accesses.set(process.runs, accesses)
+    const budget = startBudget(clock, workMilliseconds)
+    /** The items as the process has read them last. */
+    const read = new Map<string, Item>()
+    const opened = memoryTable(store, { clock, budget }, ({ name, effect, conflict, partial }) => {
+      const noted =
+        <Result>(get: () => Result) =>
+        () => {
+          const result = get()
+          if (name === 'get-many')
+            for (const item of (result as { items: Item[] }).items) read.set(`${item.pk} ${item.sk}`, item)
+          return result
+        }
+      return process.call({
+        name,
+        effect: noted(effect),
+        conflict: conflict && (() => conflict(clock.jitter() < 0.5 ? 'first' : 'last')),
+        partial: partial && noted(partial),
+        timeoutMilliseconds: Math.min(3000, budget.remaining()),
+      })
+    })
+    const table = watchedTable(opened, (call, kind) => accesses.add(`${call} ${kind}`))
+    const context = {
+      table,
+      clock,
+      settings,
+      now: () => clock.now(),
+      isBlocked: async () => false,
+      versionedKey: (purpose: string, version?: string) => this.versionedKey(purpose, version),
+      log: { alert: () => {} } as never,
+    }
+    return { context, read }
+  }
+
+  #send(messages: readonly QueuedDelivery[], process: Process): Promise<boolean[]> {
+    const accept = (count: number) => () => {
+      for (const { body, delaySeconds } of messages.slice(0, count))
+        this.enqueue('deliveries', body, delaySeconds)
+      return messages.map((_, index) => index >= count)
+    }
+    return process.call({
+      name: 'send-deliveries',
+      effect: accept(messages.length),
+      partial: accept(messages.length - 1),
+      timeoutMilliseconds: 3000,
+    })
+  }
+
+  /** Calls a subscriber as `callSubscriber` does: a call that is slow goes on only if it may, and ends at its time limit. */
+  async #call(
+    { url, headers, body, timeoutMilliseconds, slow }: SubscriberRequest,
+    process: Process,
+    read: ReadonlyMap<string, Item>,
+  ): Promise<SubscriberResponse> {
+    const { hostname } = new URL(url)
+    const subscriberId = hostname.slice(0, hostname.indexOf('.'))
+    const items = [...read.values()]
+    const { event_id } = JSON.parse(body)
+    const received: ReceivedCall = {
+      subscriberId,
+      headers,
+      body,
+      subscriber: items.find(({ pk, sk }) => pk.startsWith('subscriber#') && sk === subscriberId) as never,
+      delivery: items.find((one) => one.event_id === event_id && one.subscriber_id === subscriberId) as never,
+      at: process.clock.now(),
+      accepted: false,
+    }
+    this.received.push(received)
+    const behavior = this.behaviors.get(subscriberId) ?? 'fine'
+    const wanted = { slow: 500 + this.random.next() * 9000, hangs: Number.POSITIVE_INFINITY }
+    const milliseconds = behavior === 'slow' || behavior === 'hangs' ? wanted[behavior] : 30
+    if (milliseconds > slow.afterMilliseconds) {
+      await process.clock.sleep(slow.afterMilliseconds)
+      if (!(await slow.mayContinue())) return { reason: 'no_slot' }
+    }
+    const rest = Math.min(milliseconds, timeoutMilliseconds) - slow.afterMilliseconds
+    await process.clock.sleep(Math.max(0, rest))
+    if (milliseconds >= timeoutMilliseconds) return { reason: 'timeout' }
+    try {
+      return await process.call({
+        name: 'subscriber',
+        effect: () => {
+          const response = responses[behavior]
+          received.accepted = 'status' in response && response.status < 300
+          return response
+        },
+        timeoutMilliseconds,
+      })
+    } catch {
+      return { reason: 'connection' }
+    }
+  }
+
+  #spawn(runs: string): Process {
+    this.#spawned += 1
+    const { scheduler, random, faults, settings } = this
+    const skew = [0, 1500, -1500][this.#spawned % 3] ?? 0
+    return new Process(`${runs}.${this.#spawned}`, { runs, scheduler, random, faults, settings, skew })
+  }
+
+  /** Runs an invocation. @returns undefined if the process dies or takes too long */
+  async #invocation<Result>(process: Process, work: () => Promise<Result>): Promise<Result | undefined> {
+    const died = new Promise<undefined>((resolve) => {
+      process.onCrash = () => resolve(undefined)
+    })
+    const late = this.scheduler.sleep(invocationMilliseconds).then(() => undefined)
+    return Promise.race([work().catch(() => undefined), died, late])
+  }
+}
+
+const responses: Record<Behavior, SubscriberResponse> = {
+  fine: { status: 204, answer: '' },
+  slow: { status: 200, answer: 'thanks' },
+  hangs: { reason: 'timeout' },
+  fails: { status: 500, answer: 'no' },
+  refuses: { reason: 'connection' },
+  busy: { status: 503, answer: '', retryAfter: '30' },
+  gone: { status: 410, answer: '' },
+}
+
+/** Returns whether a signature verifies, independently of the service's own code. */
+export function verifies(call: ReceivedCall, secret: string): boolean {
+  const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures = '' } = call.headers
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const wanted = createHmac('sha256', key).update(`${id}.${at}.${call.body}`).digest('base64')
+  return signatures.split(' ').includes(`v1,${wanted}`)
+}
