@@ -31,6 +31,8 @@ const runElsewhere = [
   'runbook',
   'events replay',
   'orders erase',
+  'deliveries resend',
+  'deliveries replay',
   'tenants purge',
   'holds set',
   'holds list',

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
+import { startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import type { Deployment } from './deployment.ts'
 
 /** Returns the type of an event whose signature is valid. */
@@ -92,5 +93,19 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
     const [subscriber] = await subscribers('list')
     const of = ['--tenant', tenant, '--subscriber', String(subscriber?.id)]
     expect(await deployment().run('deliveries', 'list', ...of)).toEqual([])
+  })
+
+  test('a subscriber is tested with a signed event', async () => {
+    const endpoint = await startSubscriberEndpoint()
+    try {
+      const [created] = await create(`${endpoint.url}/tested`, 'refund.*')
+      const [id, secret] = [String(created?.id), String(created?.secret)]
+      expect(await subscribers('test', id)).toMatchObject([
+        { accepted: true, status: 200, answer: 'status 200' },
+      ])
+      expect(endpoint.verified(secret)).toMatchObject([{ type: 'ping', data: { id, tenant_id: tenant } }])
+    } finally {
+      await endpoint.stop()
+    }
   })
 }

@@ -55,6 +55,7 @@ export async function subscriberOperator(): Promise<TestOperator> {
     name: 'jane',
     versions,
     prepare,
+    send: () => Promise.reject(new Error('not part of these tests')),
     async signingSecrets(ref) {
       const subscriber = await findSubscriber(table, ref)
       return subscriber ? openSecrets(subscriber, { versionedKey, now: () => clock.now() }) : []

@@ -1,17 +1,20 @@
 import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
 import { readAll } from '#shared/platform/listing/merge.ts'
 import { keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import {
   asDelivery,
   type Delivery,
   type DeliveryState,
+  resendDelivery,
   skipDelivery,
   waitingRange,
 } from '#shared/subscribers/delivery.ts'
 import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
+import type { Report } from '../../cli/output.ts'
 import type { Window } from '../replay.ts'
-import type { SubscriberOperator } from './subscriber-operator.ts'
+import { auditOfOperator } from '../tenant-records.ts'
+import { auditOfSubscriber, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
@@ -51,6 +54,48 @@ export async function* listDeliveries(
   for await (const delivery of deliveriesOf(table, ref, selection)) yield deliveryLine(delivery)
 }
 
+/** Sends a recorded delivery again, with the id of its event. @throws Error if there is none */
+export async function resend(operator: SubscriberOperator, tenant: string, id: string): Promise<void> {
+  const { table, clock } = operator
+  for (;;) {
+    const delivery = await readDelivery(table, tenant, id)
+    await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
+    const { changes, message } = resendDelivery(tenant, delivery, clock.now())
+    const entry = { action: 'delivery.resend', target: `delivery/${id}` }
+    // An attempt may have been recorded meanwhile.
+    if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
+    return operator.send(message)
+  }
+}
+
+/**
+ * Sends the deliveries of a time again that have ended, in the order of their events: those that are still waiting or
+ * held are sent without it.
+ * @returns how many
+ */
+export async function replayDeliveries(
+  operator: SubscriberOperator,
+  ref: SubscriberRef,
+  { window, report = () => {} }: { window: Window; report?: Report },
+): Promise<number> {
+  const { table, clock } = operator
+  await readSubscriber(operator, ref)
+  const after = { from: window.from.toISOString(), to: window.to.toISOString() }
+  await table.transact([auditOfSubscriber(operator, ref, 'subscriber.replay', { after })])
+  let sent = 0
+  const ended = { ...window, states: ['succeeded', 'failed', 'skipped'] as const }
+  for await (const deliveries of batchesOf(deliveriesOf(table, ref, ended)))
+    await inParallel(deliveries, async (delivery) => {
+      const { changes, message } = resendDelivery(ref.tenant, delivery, clock.now())
+      // A delivery with a new attempt is being sent again by somebody else.
+      if (await table.transact(changes)) return
+      await operator.send(message)
+      sent += 1
+      report(`${sent} deliveries sent again`)
+    })
+  return sent
+}
+
 /** Drops the held deliveries of a subscriber that is paused or disabled. @returns how many */
 export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef): Promise<number> {
   const { table } = operator
@@ -68,6 +113,23 @@ export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef)
     last = String(items.at(-1)?.sk)
     range = { ...range, low: last }
   }
+}
+
+async function readDelivery(table: Table, tenant: string, id: string): Promise<Delivery> {
+  const item = await table.get(keyOf(tenant, 'delivery', id))
+  if (item) return asDelivery(item)
+  throw new Error(`${tenant} has no delivery ${id}: \`deliveries list\` shows all`)
+}
+
+async function* batchesOf<One>(all: AsyncIterable<One>): AsyncGenerator<One[]> {
+  let batch: One[] = []
+  for await (const one of all) {
+    batch.push(one)
+    if (batch.length < 100) continue
+    yield batch
+    batch = []
+  }
+  yield batch
 }
 
 function deliveryLine({

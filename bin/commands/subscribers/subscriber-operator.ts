@@ -1,6 +1,9 @@
-import { functionOutput } from '#lib/function-entries.ts'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { functionOutput, queueOutput } from '#lib/function-entries.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change } from '#shared/platform/table/table.ts'
+import type { DeliveryMessage } from '#shared/subscribers/delivery.ts'
+import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import type { Preparation, Prepared } from '#shared/subscribers/prepare-subscriber.ts'
 import { asSubscriber, type Subscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import { type DeployedStack, outputOf } from '../deployment.ts'
@@ -12,14 +15,22 @@ import { auditOfOperator, type Operator } from '../tenant-records.ts'
 export interface SubscriberOperator extends Operator {
   /** Lets the deployment check and seal: its settings, network and secret are not those of the operator. */
   prepare(preparation: Preparation): Promise<Prepared>
+  /** Lets the deployment make an attempt of a delivery now. */
+  send(message: DeliveryMessage): Promise<void>
 }
 
 export async function subscriberOperatorOf(stack: DeployedStack): Promise<SubscriberOperator> {
+  const sqs = new SQSClient(stack.access)
   return {
     ...(await operatorOf(stack)),
     async prepare(preparation) {
       const name = outputOf(stack, functionOutput('subscribers.prepare'))
       return (await invokeFunction(name, JSON.stringify(preparation), stack.access)) as Prepared
+    },
+    async send(message) {
+      const QueueUrl = outputOf(stack, queueOutput('deliveries'))
+      const { body: MessageBody, group: MessageGroupId } = queuedDelivery(message)
+      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId }))
     },
   }
 }

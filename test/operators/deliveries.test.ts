@@ -1,0 +1,355 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import { listDeliveries, replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.ts'
+import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
+import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
+import { testSubscriber } from '#bin/commands/subscribers/test-subscriber.ts'
+import type { Delivery } from '#shared/subscribers/delivery.ts'
+import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { type DeliveryService, startDeliveries } from '#test/subscribers/delivery-service.ts'
+
+const hour = 3_600_000
+
+let service: DeliveryService
+let operator: SubscriberOperator
+let subscriber: Subscriber
+const ref = () => ({ tenant: 'acme', subscriber: subscriber.id })
+beforeEach(async () => {
+  service = await startDeliveries()
+  const { table, clock } = service
+  operator = {
+    table,
+    // The deployment works while a command waits.
+    clock: {
+      now: () => clock.now(),
+      jitter: () => clock.jitter(),
+      randomBytes: (length) => clock.randomBytes(length),
+      async sleep(milliseconds) {
+        clock.advance(milliseconds)
+        await service.run()
+      },
+    },
+    name: 'jane',
+    prepare: () => Promise.reject(new Error('not part of this test')),
+    send: async (message) => service.put(queuedDelivery(message)),
+  }
+  subscriber = await service.add()
+})
+
+/** Publishes an event and lets the deployment deliver it. */
+async function deliver(status = 200): Promise<Delivery> {
+  service.respond = () => ({ status, answer: 'the answer' })
+  const { event_id } = await service.publish()
+  await service.run()
+  const found = (await service.deliveries()).find((one) => one.event_id === event_id)
+  if (!found) throw new Error('there is no delivery')
+  return found
+}
+/** Delivers an event until its last attempt has failed. */
+async function deliverInVain(): Promise<Delivery> {
+  const { event_id } = await deliver(500)
+  await service.runFor(60 * 3600)
+  const found = (await service.deliveries()).find((one) => one.event_id === event_id)
+  if (found?.state !== 'failed') throw new Error(`the delivery is ${found?.state}`)
+  return found
+}
+const listed = async (selection: Parameters<typeof listDeliveries>[2] = {}, of = ref()) => {
+  const lines = []
+  for await (const line of listDeliveries(service.table, of, selection)) lines.push(line)
+  return lines
+}
+const audited = async () =>
+  (await service.audit())
+    .filter(({ actor_id }) => actor_id === 'jane')
+    .map(({ action, target }) => `${action} ${target}`)
+const eventsReceived = () => service.received.map(({ eventId }) => eventId)
+
+describe('subscribers test', () => {
+  test('prints what the endpoint answered', async () => {
+    service.respond = () => ({ status: 200, answer: 'pong' })
+    expect(await testSubscriber(operator, ref())).toMatchObject({
+      accepted: true,
+      status: 200,
+      answer: 'pong',
+      milliseconds: expect.any(Number),
+    })
+  })
+
+  test('sends an event of the type ping', async () => {
+    await testSubscriber(operator, ref())
+    expect(JSON.parse(service.received[0]?.body ?? '')).toMatchObject({
+      type: 'ping',
+      data: { id: subscriber.id, tenant_id: 'acme' },
+    })
+  })
+
+  test('reports a status that is no success, and makes one attempt only', async () => {
+    service.respond = () => ({ status: 500, answer: 'sorry' })
+    expect(await testSubscriber(operator, ref())).toMatchObject({ accepted: false, status: 500 })
+    await service.runFor(3600)
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('reports why there was no answer', async () => {
+    service.respond = () => ({ reason: 'connection' })
+    expect(await testSubscriber(operator, ref())).toMatchObject({ accepted: false, reason: 'connection' })
+  })
+
+  test('reaches a paused subscriber', async () => {
+    await service.change(subscriber, { state: 'paused' })
+    expect(await testSubscriber(operator, ref())).toMatchObject({ accepted: true })
+  })
+
+  test('fails if the deployment makes no attempt', async () => {
+    const stopped = { ...operator, send: async () => {} }
+    await expect(testSubscriber(stopped, ref())).rejects.toThrow('the deployment made no attempt')
+  })
+
+  test('refuses a subscriber that does not exist', async () => {
+    await expect(testSubscriber(operator, { tenant: 'acme', subscriber: 'no-such' })).rejects.toThrow(
+      'acme has no subscriber no-such',
+    )
+  })
+
+  test('is audited', async () => {
+    await testSubscriber(operator, ref())
+    expect(await audited()).toEqual([`subscriber.test subscriber/${subscriber.id}`])
+  })
+})
+
+describe('deliveries list', () => {
+  test('shows the attempts of each delivery', async () => {
+    const { sk, event_id } = await deliver()
+    expect(await listed()).toEqual([
+      {
+        id: sk,
+        event_id,
+        type: 'order.placed',
+        state: 'succeeded',
+        attempted: 1,
+        latest: '200',
+        attempts: [expect.objectContaining({ status: 200, answer: 'the answer' })],
+      },
+    ])
+  })
+
+  test('shows when a failed attempt is repeated', async () => {
+    await deliver(503)
+    const [line] = await listed()
+    expect(line).toMatchObject({ state: 'waiting', latest: '503' })
+    expect(line?.next_at).toBe(new Date(service.clock.now() + 5000).toISOString())
+  })
+
+  test('with --failed shows those without a further attempt only', async () => {
+    const { sk } = await deliverInVain()
+    await deliver()
+    expect((await listed({ states: ['failed'] })).map(({ id }) => id)).toEqual([sk])
+  })
+
+  test('with --from and --to shows the events of that time, without those of its end', async () => {
+    await deliver()
+    service.clock.advance(hour)
+    const from = new Date(service.clock.now())
+    const { sk } = await deliver()
+    service.clock.advance(hour)
+    const to = new Date(service.clock.now())
+    await deliver()
+    expect((await listed({ from, to })).map(({ id }) => id)).toEqual([sk])
+  })
+
+  test('shows none of another subscriber', async () => {
+    await deliver()
+    expect(await listed({}, { tenant: 'acme', subscriber: 'other' })).toEqual([])
+  })
+
+  test('does not show the data of an event', async () => {
+    await deliver()
+    expect(JSON.stringify(await listed())).not.toContain('order-')
+  })
+})
+
+describe('deliveries resend', () => {
+  test('sends a delivery that had failed again, with the same event id and body', async () => {
+    const { sk, event_id, body } = await deliverInVain()
+    service.received.length = 0
+    service.respond = () => ({ status: 200, answer: '' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    expect(service.received).toMatchObject([{ eventId: event_id, body }])
+    expect((await listed())[0]).toMatchObject({ state: 'succeeded' })
+  })
+
+  test('starts the schedule of attempts over', async () => {
+    const { sk } = await deliverInVain()
+    await resend(operator, 'acme', sk)
+    await service.run()
+    expect((await listed())[0]).toMatchObject({ state: 'waiting', attempted: 9 })
+  })
+
+  test('sends one that had succeeded, too', async () => {
+    const { sk, event_id } = await deliver()
+    await resend(operator, 'acme', sk)
+    await service.run()
+    expect(eventsReceived()).toEqual([event_id, event_id])
+  })
+
+  test('is made by the sweep if its message is lost', async () => {
+    const { sk, event_id } = await deliver()
+    await resend({ ...operator, send: async () => {} }, 'acme', sk)
+    await service.runFor(120)
+    expect(eventsReceived()).toEqual([event_id, event_id])
+  })
+
+  test('that meets a new attempt is decided again', async () => {
+    const { sk } = await deliver(500)
+    const { table } = operator
+    let isFirst = true
+    const racing: SubscriberOperator = {
+      ...operator,
+      table: {
+        ...table,
+        transact: async (changes) => {
+          if (isFirst) {
+            isFirst = false
+            await service.runFor(5)
+          }
+          return table.transact(changes)
+        },
+      },
+    }
+    await resend(racing, 'acme', sk)
+    await service.run()
+    expect((await listed())[0]).toMatchObject({ attempted: 3 })
+  })
+
+  test('refuses a delivery that does not exist', async () => {
+    await expect(resend(operator, 'acme', subscriber.id)).rejects.toThrow(
+      `acme has no delivery ${subscriber.id}`,
+    )
+  })
+
+  test('refuses one of a subscriber that was deleted', async () => {
+    const { sk } = await deliver()
+    await service.table.transact(deleteSubscriber(subscriber))
+    await expect(resend(operator, 'acme', sk)).rejects.toThrow(`acme has no subscriber ${subscriber.id}`)
+  })
+
+  test('is audited', async () => {
+    const { sk } = await deliver()
+    await resend(operator, 'acme', sk)
+    expect(await audited()).toEqual([`delivery.resend delivery/${sk}`])
+  })
+})
+
+describe('deliveries replay', () => {
+  async function window(work: () => Promise<unknown>) {
+    const from = new Date(service.clock.now())
+    await work()
+    service.clock.advance(1)
+    return { from, to: new Date(service.clock.now()) }
+  }
+
+  test('sends what had succeeded and failed in that time again, with the same event ids', async () => {
+    await deliver()
+    service.clock.advance(hour)
+    const events: string[] = []
+    const range = await window(async () => {
+      events.push((await deliver()).event_id)
+      service.clock.advance(1)
+      events.push((await deliverInVain()).event_id)
+    })
+    service.received.length = 0
+    service.respond = () => ({ status: 200, answer: '' })
+    expect(await replayDeliveries(operator, ref(), { window: range })).toBe(2)
+    await service.run()
+    expect(eventsReceived().sort()).toEqual(events.sort())
+  })
+
+  test('leaves alone what is still to be sent', async () => {
+    const range = await window(() => deliver(500))
+    expect(await replayDeliveries(operator, ref(), { window: range })).toBe(0)
+  })
+
+  test('sends nothing to other subscribers', async () => {
+    const other = await service.add({ id: `${subscriber.id.slice(0, -2)}ff`, url: 'https://other.example/' })
+    const range = await window(() => deliver())
+    service.received.length = 0
+    await replayDeliveries(operator, ref(), { window: range })
+    await service.run()
+    expect(service.received.map((one) => one.subscriber)).not.toContain(other.id)
+  })
+
+  test('refuses a subscriber that does not exist', async () => {
+    const range = await window(() => deliver())
+    const missing = { tenant: 'acme', subscriber: 'no-such' }
+    await expect(replayDeliveries(operator, missing, { window: range })).rejects.toThrow(
+      'acme has no subscriber no-such',
+    )
+  })
+
+  test('is audited once, with its time', async () => {
+    const range = await window(async () => {
+      await deliver()
+      service.clock.advance(1)
+      await deliver()
+    })
+    await replayDeliveries(operator, ref(), { window: range })
+    const records = (await service.audit()).filter(({ actor_id }) => actor_id === 'jane')
+    expect(records).toMatchObject([
+      {
+        action: 'subscriber.replay',
+        target: `subscriber/${subscriber.id}`,
+        after: { from: range.from.toISOString(), to: range.to.toISOString() },
+      },
+    ])
+  })
+})
+
+describe('subscribers resume', () => {
+  /** Pauses the subscriber while events are published. */
+  async function held(): Promise<string[]> {
+    await service.change(subscriber, { state: 'paused' })
+    const events = [(await service.publish()).event_id, (await service.publish()).event_id]
+    await service.run()
+    return events
+  }
+
+  test('sends the held events', async () => {
+    const events = await held()
+    await resumeSubscriber(operator, ref(), { skip: false })
+    await service.runFor(120)
+    expect(eventsReceived().sort()).toEqual(events.sort())
+  })
+
+  test('with --skip drops the held events, and says how many', async () => {
+    await held()
+    expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 2 })
+    await service.runFor(120)
+    expect(service.received).toEqual([])
+    expect((await listed()).map(({ state }) => state)).toEqual(['skipped', 'skipped'])
+  })
+
+  test('with --skip keeps a retry that is due later', async () => {
+    const { event_id } = await deliver(500)
+    await service.runFor(600)
+    await held()
+    service.received.length = 0
+    service.respond = () => ({ status: 200, answer: '' })
+    await resumeSubscriber(operator, ref(), { skip: true })
+    await service.runFor(3600)
+    expect(eventsReceived()).toEqual([event_id])
+  })
+
+  test('with --skip leaves no entry of a dropped event', async () => {
+    await held()
+    await resumeSubscriber(operator, ref(), { skip: true })
+    expect(await service.waiting()).toEqual([])
+  })
+
+  test('with --skip drops more events than one page of entries', async () => {
+    await service.change(subscriber, { state: 'paused' })
+    for (let n = 0; n < 101; n += 1) await service.publish()
+    await service.run()
+    expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 101 })
+  })
+})
