@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
@@ -15,6 +18,7 @@ export function consolePage(deployment: () => Deployment): void {
   let site: ServedSite
   let page: Page
   const errors: string[] = []
+  const receivers: Server[] = []
   beforeAll(async () => {
     const { base_url, origin, activityFile, settings } = deployment()
     console = startConsole(deployment(), activityFile)
@@ -31,6 +35,7 @@ export function consolePage(deployment: () => Deployment): void {
     await browser?.close()
     await site?.stop()
     console?.stop()
+    for (const receiver of receivers) receiver.close()
   })
 
   const send = (path: string, options: Send) => deployment().send(path, { method: 'POST', as, ...options })
@@ -142,6 +147,37 @@ export function consolePage(deployment: () => Deployment): void {
     await button.waitFor({ timeout: 60_000 })
     await button.click()
     await queue.getByText('no dead letters').waitFor()
+  })
+
+  test('a delivery that failed says why, and is resent by a button', async () => {
+    let status = 500
+    const receiver = createServer((request, response) => {
+      request.resume()
+      response.writeHead(status).end('the disk is full')
+    })
+    receivers.push(receiver)
+    receiver.listen(0, '127.0.0.1')
+    await once(receiver, 'listening')
+    const { port } = receiver.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/hook`
+    const { run } = deployment()
+    const of = ['--tenant', as.tenant]
+    const [subscriber] = await run('subscribers', 'create', ...of, '--url', url, '--events', 'order.placed')
+    const order = { cart_id: 'cart-2', amount_minor: 1999, currency: 'EUR' }
+    await post('/v1/orders', order, { headers: { 'X-Correlation-Id': 'watched-delivery' } })
+    await openTab('deliveries')
+    const delivery = await row('delivery', 'watched-delivery')
+    await delivery.locator('.open').click()
+    const detail = page.locator('#detail')
+    await detail.getByText('it answered with an error').waitFor()
+    expect(await detail.innerText()).toContain('the disk is full')
+    status = 204
+    await detail.getByRole('button', { name: 'Resend' }).click()
+    await delivery.getByText('succeeded').waitFor({ timeout: 60_000 })
+    await page.keyboard.press('Escape')
+    await openTab('audit')
+    expect(await (await row('audit', 'delivery.resend')).innerText()).toContain('allow')
+    await run('subscribers', 'delete', String(subscriber?.id), ...of, '--yes')
   })
 
   test('the page reported no error', () => {

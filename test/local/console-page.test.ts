@@ -234,14 +234,34 @@ describe('the page', () => {
 
 describe('a failed delivery', () => {
   withPage()
+  beforeEach(() => {
+    actions.length = 0
+  })
 
+  /** Clicks, and counts it. */
   const click = async (...found: Locator[]) => {
     for (const one of found) await one.click()
+    return found.length
   }
+  const resend = () => detail().getByRole('button', { name: 'Resend' })
 
-  test('is understood in two clicks', async () => {
-    await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+  test('is understood and resent in three clicks', async () => {
+    const clicks = await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
     expect(await detail().innerText()).toMatch(/it answered with an error[\s\S]*500, 20 ms[\s\S]*out of disk/)
+    expect(clicks + (await click(resend()))).toBeLessThanOrEqual(3)
+    await detail().getByRole('button', { name: 'Resent' }).waitFor()
+    expect(actions.map(({ url, body }) => [url, JSON.parse(body)])).toEqual([
+      ['/console/resend', { tenant: 'acme', id: 'd-1' }],
+    ])
+  })
+
+  test('is understood and resent in three clicks from its request', async () => {
+    const line = detail().locator('ol[data-kind=delivery] summary').first()
+    const clicks = await click(rowOf('request', 'order'), line)
+    expect(await detail().locator('ol[data-kind=delivery]').innerText()).toContain('out of disk')
+    expect(clicks + (await click(resend()))).toBeLessThanOrEqual(3)
+    await detail().getByRole('button', { name: 'Resent' }).waitFor()
+    expect(actions).toHaveLength(1)
   })
 
   test('shows its attempts, the latest first', async () => {
@@ -250,11 +270,13 @@ describe('a failed delivery', () => {
     expect(lines.map((line) => line.replace(/^\S+ /, ''))).toEqual(['500, 20 ms', 'timeout, 15000 ms'])
   })
 
-  test('shows the attempt that follows', async () => {
+  test('shows the attempt that follows, and keeps the focus on its button', async () => {
     await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
+    await resend().focus()
     const later = [...attempts, { at: '2026-11-23T00:01:00.000Z', milliseconds: 9, status: 204 }]
     push({ ...failed, state: 'succeeded', attempted: 3, attempts: later })
     await detail().getByText('204, 9 ms').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Resend')
   })
 
   test('shows when it is sent next', async () => {

@@ -204,19 +204,24 @@ describe('the console', () => {
     })
   })
 
-  test.each([
-    ['without a token', {}],
-    ['with a wrong token', { 'X-Console-Token': 'A'.repeat(43) }],
-    ['with a token of another length', { 'X-Console-Token': 'A' }],
-  ])('rejects a redrive %s', async (_, headers) => {
-    const answer = await send('POST', '/console/redrive', { ...own(), ...headers }, 'webhooks')
-    expect(answer.status).toBe(403)
-  })
+  describe.each([
+    ['redrive', 'webhooks'],
+    ['resend', '{"tenant":"acme","id":"d-1"}'],
+  ])('a %s', (action, body) => {
+    test.each([
+      ['without a token', {}],
+      ['with a wrong token', { 'X-Console-Token': 'A'.repeat(43) }],
+      ['with a token of another length', { 'X-Console-Token': 'A' }],
+    ])('is rejected %s', async (_, headers) => {
+      const answer = await send('POST', `/console/${action}`, { ...own(), ...headers }, body)
+      expect(answer.status).toBe(403)
+    })
 
-  test.each(['https://evil.example', 'null'])('rejects a redrive from the origin %s', async (Origin) => {
-    const headers = { ...own(), Origin, 'X-Console-Token': token }
-    const answer = await send('POST', '/console/redrive', headers, 'webhooks')
-    expect(answer.status).toBe(403)
+    test.each(['https://evil.example', 'null'])('is rejected from the origin %s', async (Origin) => {
+      const headers = { ...own(), Origin, 'X-Console-Token': token }
+      const answer = await send('POST', `/console/${action}`, headers, body)
+      expect(answer.status).toBe(403)
+    })
   })
 
   test('says that a queue to redrive does not exist', async () => {

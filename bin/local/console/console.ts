@@ -4,8 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import * as v from 'valibot'
 import type { DeployedStack } from '../../commands/deployment.ts'
 import { redrive } from '../../commands/redrive/redrive.ts'
+import { resend } from '../../commands/subscribers/deliveries.ts'
+import { subscriberOperatorOf } from '../../commands/subscribers/subscriber-operator.ts'
 import type { Answer, Site } from '../../describe/reference/site.ts'
 import { accessOf, type ServiceFile } from '../service-file.ts'
 import { type Activity, activity, type Entry } from './activity.ts'
@@ -28,6 +31,9 @@ export interface Console {
   stop(): void
 }
 
+type Action = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+const DeliveryRef = v.pipe(v.string(), v.parseJson(), v.object({ tenant: v.string(), id: v.string() }))
 const folder = import.meta.dirname
 const page = 'console.html'
 const tokenHeader = 'x-console-token'
@@ -52,16 +58,24 @@ export function startConsole(service: ServiceFile, activityFile: string): Consol
   // A queue that nobody reads would grow.
   void follow(eventSource(access, event_bus), shown, { signal: stopped.signal, always: true })
 
-  const actions: Record<string, (request: IncomingMessage, response: ServerResponse) => Promise<void>> = {
-    'GET /console/stream': async (request, response) => stream(shown, request, response),
-    'POST /console/redrive': async (request, response) => {
+  /** Does what a button of the page asks for. */
+  const acting =
+    (work: (body: string) => Promise<unknown>): Action =>
+    async (request, response) => {
       // A page of another origin can neither set this header nor read the token.
       if (!isEqual(String(request.headers[tokenHeader] ?? ''), token)) response.writeHead(403).end()
       else {
-        await redrive(stack, await text(request))
+        await work(await text(request))
         response.writeHead(204).end()
       }
-    },
+    }
+  const actions: Record<string, Action> = {
+    'GET /console/stream': async (request, response) => stream(shown, request, response),
+    'POST /console/redrive': acting((queue) => redrive(stack, queue)),
+    'POST /console/resend': acting(async (body) => {
+      const { tenant, id } = v.parse(DeliveryRef, body)
+      await resend(await subscriberOperatorOf(stack), tenant, id)
+    }),
   }
   return {
     pages: async (site) => withConsole(site, token),

@@ -1,6 +1,6 @@
 // Deliveries of events to subscribers, with their attempts.
 
-import { badge, block, element, folded, time } from './elements.js'
+import { act, badge, block, button, element, folded, time } from './elements.js'
 import { find } from './entries.js'
 
 const reasons = {
@@ -42,8 +42,14 @@ export function factsOfDelivery({ state, attempts, attempted, next_at, subscribe
   ]
 }
 
-/** Shows the attempts, the latest first, and the body. */
-export function contentOfDelivery({ attempts, body }) {
+/** Shows the attempts, the latest first, the body, and a button that sends it again. */
+export function contentOfDelivery({ tenant, id, attempts, body }) {
+  const resend = button('Resend', async () => {
+    resend.disabled = true
+    const problem = await act('resend', JSON.stringify({ tenant, id }))
+    resend.disabled = false
+    resend.textContent = problem ?? 'Resent'
+  })
   const rows = attempts
     .toReversed()
     .map(({ at, answer, ...result }) =>
@@ -54,5 +60,5 @@ export function contentOfDelivery({ attempts, body }) {
         answer ? block(answer) : element('p', { class: 'hint' }, 'no answer'),
       ),
     )
-  return [element('ol', { class: 'attempts' }, rows), folded('Body', block(body))]
+  return [resend, element('ol', { class: 'attempts' }, rows), folded('Body', block(body))]
 }
