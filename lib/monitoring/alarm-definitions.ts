@@ -119,7 +119,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'Deliveries of events have waited for 15 minutes longer than they should: late retries and held events are not sent.',
-    act: 'Find the error in the log. The sweep repeats what it could not queue each minute.',
+    act: 'Find the error in the log. The sweep repeats what it could not queue each minute. Without an error, it cannot reach all subscribers in a quarter of an hour: docs/scaling.md has its ceiling.',
     queries: errorsInLog('deliveries.sweep'),
     thresholds: [{ measure: measures.oldestUnfinished('deliveries'), above: 900 }],
   },

@@ -1,4 +1,4 @@
-import { derivedIdAt, lastIdAt, smallestId } from '../platform/base/clock.ts'
+import { derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
 import { type Item, type Key, keyOf, partitionsOf, shardsOf } from '../platform/table/keys.ts'
 import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
@@ -41,7 +41,7 @@ export interface Delivery extends Key {
   attempts: readonly Attempt[]
   /** The number of attempts before the operator sent it again; the schedule of retries starts there. */
   attempted_before?: number
-  /** The time of the next attempt, in milliseconds since 1970. */
+  /** The time of the next attempt, in milliseconds since 1970. Only its waiting entry has that of one that was postponed. */
   next_at?: number
   /** The sort key of its entry among the waiting deliveries. */
   waiting?: string
@@ -169,6 +169,11 @@ export function waitingEntry(
 ): WaitingDelivery & Item {
   const sk = `${subscriber}#${derivedIdAt(due, `waiting|${delivery}`)}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
+}
+
+/** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */
+export function dueAt({ sk }: WaitingDelivery): number {
+  return timeOf(sk.slice(sk.lastIndexOf('#') + 1))
 }
 
 /** Returns the range of a subscriber's waiting deliveries that are due by a time, longest due first. */

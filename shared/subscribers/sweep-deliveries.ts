@@ -1,8 +1,8 @@
-import { timeOf } from '../platform/base/clock.ts'
+import { secondsSince } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import { inParallel, pendingEntries } from '../platform/table/table.ts'
-import { type WaitingDelivery, waitingRange } from './delivery.ts'
+import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
 import { asSubscriber, type SubscriberRef } from './subscriber.ts'
 import { asHealth, breakerOf, hasNoSlot, healthKey } from './subscriber-health.ts'
@@ -11,8 +11,11 @@ import { asHealth, breakerOf, hasNoSlot, healthKey } from './subscriber-health.t
 const runMilliseconds = 18_000
 /** How often the sweep runs. */
 const intervalMilliseconds = 60_000
-/** The subscribers by which the start of a run moves, so that none is always the last. */
-const rotation = 1000
+/**
+ * The part of all subscribers by which the start of a run moves. With the golden ratio, the starts of any number of runs
+ * are spread evenly, so runs that reach only some subscribers reach all of them in turn.
+ */
+const rotation = (Math.sqrt(5) - 1) / 2
 /** The entries that one transaction removes. */
 const batchSize = 25
 
@@ -20,9 +23,16 @@ const batchSize = 25
 export interface SweepResult {
   /** Deliveries that were queued. */
   queued: number
-  /** Subscribers that the run did not reach, or whose check failed. */
+  /** Subscribers whose deliveries could not be read or queued. */
+  failed: number
+  /** The fault of one of them. */
+  fault?: unknown
+  /** Subscribers that the run did not reach in its time. */
   left: number
-  /** The oldest time at which a delivery was due that the run should have queued, in milliseconds since 1970. */
+  /**
+   * The oldest time at which a delivery was due that the run should have queued, in milliseconds since 1970. For
+   * subscribers that it did not reach, it is the time at which a run has probably reached them.
+   */
   oldest?: number
 }
 
@@ -30,45 +40,63 @@ type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 
 /**
  * Queues the waiting deliveries of all subscribers that are due: at most deliveries.putBackPerMinute of each, none of one
- * that is paused or pauses by its breaker, and one to probe whether it still hangs.
+ * that is paused or pauses by its breaker, and one to probe whether it still hangs. A fault of one subscriber stops no
+ * other.
  * A delivery is queued before its entry is removed, so a stopped run may queue one twice and loses none.
  */
 export async function sweepDeliveries(context: Context, send: SendMessages): Promise<SweepResult> {
   const { table, clock } = context
-  const until = clock.now() + runMilliseconds
-  const entries = await pendingEntries(table, 'registered-subscriber', clock.now())
-  const start = (Math.floor(clock.now() / intervalMilliseconds) * rotation) % Math.max(1, entries.length)
-  const swept: SweepResult = { queued: 0, left: 0 }
+  const startedAt = clock.now()
+  const until = startedAt + runMilliseconds
+  const entries = await pendingEntries(table, 'registered-subscriber', startedAt)
+  const start = Math.floor(((Math.floor(startedAt / intervalMilliseconds) * rotation) % 1) * entries.length)
   const refs = [...entries.slice(start), ...entries.slice(0, start)].map(({ sk, tenant }) => ({
     tenant: String(tenant),
     subscriber: sk,
   }))
+  const swept: SweepResult = { queued: 0, failed: 0, left: 0 }
+  const delayed: number[] = []
   await inParallel(refs, async (ref) => {
     if (clock.now() > until) {
       swept.left += 1
       return
     }
-    const due = await dueDeliveries(ref, context)
-    if (due.length === 0) return
-    const chosen = due.slice(0, await mostOf(ref, context))
+    let chosen: WaitingDelivery[] = []
     try {
+      const due = await dueDeliveries(ref, context)
+      if (due.length === 0) return
+      chosen = due.slice(0, await mostOf(ref, context))
       await putBack(ref, chosen, context, send)
       swept.queued += chosen.length
-    } catch {
-      swept.left += 1
-      swept.oldest = Math.min(...[swept.oldest ?? [], ...chosen.map(dueAt)].flat())
+    } catch (fault) {
+      swept.failed += 1
+      swept.fault ??= fault
+      delayed.push(...chosen.slice(0, 1).map(dueAt))
     }
   })
-  return swept
+  if (swept.left > 0) {
+    const runsOfAll = refs.length / Math.max(1, refs.length - swept.left)
+    delayed.push(startedAt - runsOfAll * intervalMilliseconds)
+  }
+  return delayed.length > 0 ? { ...swept, oldest: Math.min(...delayed) } : swept
+}
+
+/**
+ * Logs a run. Only a fault counts as a failure of the function: the next runs begin with the subscribers that a run did not
+ * reach, and the age reports them if that takes long.
+ */
+export function logSweep(
+  { queued, failed, fault, left, oldest }: SweepResult,
+  { log, clock }: Pick<WorkContext, 'log' | 'clock'>,
+): void {
+  const code = failed + left > 0 ? 'DELIVERIES_LEFT' : 'DELIVERIES_PUT_BACK'
+  if (queued + failed + left > 0) log.job({ code, done: queued, failed, fault })
+  if (oldest !== undefined) log.unfinished('deliveries', secondsSince(oldest, clock))
 }
 
 async function dueDeliveries(ref: SubscriberRef, { table, clock, settings }: Context) {
   const range = waitingRange(ref, clock.now(), settings['deliveries.putBackPerMinute'])
   return (await table.readRange(range)).items as (Item & WaitingDelivery)[]
-}
-
-function dueAt({ sk }: WaitingDelivery): number {
-  return timeOf(sk.slice(sk.lastIndexOf('#') + 1))
 }
 
 /** Returns how many deliveries of a subscriber may be queued now. */

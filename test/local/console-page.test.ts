@@ -285,6 +285,13 @@ describe('a failed delivery', () => {
     await rowOf('delivery', 'd-1').getByText('12:30:00.000').waitFor()
   })
 
+  test('shows until when it was postponed', async () => {
+    await click(page.locator('#tab-deliveries'))
+    push({ ...failed, state: 'waiting', next_at: new Date(2026, 10, 23, 12, 30).getTime() })
+    push({ kind: 'waiting', id: 'd-1', next_at: new Date(2026, 10, 23, 12, 45).getTime() })
+    await rowOf('delivery', 'd-1').getByText('12:45:00.000').waitFor()
+  })
+
   test('says that its subscriber is paused', async () => {
     await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
     push({ ...subscriber, state: 'paused' })

@@ -1,8 +1,11 @@
-import { beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { listDeliveries } from '#bin/commands/subscribers/deliveries.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
+import { logSweep, type SweepResult } from '#shared/subscribers/sweep-deliveries.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
@@ -238,7 +241,7 @@ describe('the sweep', () => {
     service = await startDeliveries({ settings })
     await service.add()
     await wait(subscriber, 40)
-    expect(await service.sweep()).toEqual({ queued: 30, left: 0 })
+    expect(await service.sweep()).toEqual({ queued: 30, failed: 0, left: 0 })
     expect((await service.waiting()).map(({ delivery }) => delivery)).toEqual(
       Array.from({ length: 10 }, (_, n) => subscriberId(30 + n)),
     )
@@ -248,7 +251,7 @@ describe('the sweep', () => {
   test('queues nothing before it is due', async () => {
     await wait(subscriber, 1)
     service.clock.advance(-2000)
-    expect(await service.sweep()).toEqual({ queued: 0, left: 0 })
+    expect(await service.sweep()).toEqual({ queued: 0, failed: 0, left: 0 })
   })
 
   test.each([
@@ -259,7 +262,7 @@ describe('the sweep', () => {
   ])('queues nothing of a subscriber that %s', async (_, change) => {
     await wait(subscriber, 1)
     await change()
-    expect(await service.sweep()).toEqual({ queued: 0, left: 0 })
+    expect(await service.sweep()).toEqual({ queued: 0, failed: 0, left: 0 })
     expect(await service.waiting()).toHaveLength(1)
   })
 
@@ -273,9 +276,26 @@ describe('the sweep', () => {
       sends += 1
       if (sends === 1) throw new Error('unavailable')
     }
-    expect(await service.sweep()).toEqual({ queued: 1, left: 1, oldest: due })
+    expect(await service.sweep()).toEqual({
+      ...{ queued: 1, failed: 1, left: 0 },
+      fault: new Error('unavailable'),
+      oldest: due,
+    })
     expect(await service.waiting()).toHaveLength(1)
-    expect(await service.sweep()).toEqual({ queued: 1, left: 0 })
+    expect(await service.sweep()).toEqual({ queued: 1, failed: 0, left: 0 })
+  })
+
+  test('goes on with other subscribers if the deliveries of one cannot be read', async () => {
+    const other = await service.add({ id: subscriberId(7) })
+    await wait(subscriber, 1)
+    await wait(other, 1)
+    const { readRange } = service.table
+    const fault = new Error('throttled')
+    service.table.readRange = async (range) => {
+      if (range.low.startsWith(subscriber.id)) throw fault
+      return readRange(range)
+    }
+    expect(await service.sweep()).toEqual({ queued: 1, failed: 1, left: 0, fault })
   })
 
   test('removes an entry only after its message was sent', async () => {
@@ -293,16 +313,78 @@ describe('the sweep', () => {
     expect(waiting).toBe(1)
   })
 
-  test('stops in time, and reports the subscribers that it did not reach', async () => {
-    const { table } = service
-    const { readRange } = table
-    await wait(subscriber, 1)
-    Object.assign(table, {
-      readRange: (range: never) => {
-        service.clock.advance(1000)
-        return readRange(range)
-      },
+  /** Lets each read of waiting deliveries take some time. */
+  function readSlowly(milliseconds: number): void {
+    const { readRange } = service.table
+    service.table.readRange = (range) => {
+      if (ownerOf(range.partition).entity === 'waiting_delivery') service.clock.advance(milliseconds)
+      return readRange(range)
+    }
+  }
+
+  test('stops in time, and reports how long it takes to reach all subscribers', async () => {
+    service = await startDeliveries({ inMemory: true })
+    for (let n = 0; n < 40; n += 1) await service.add({ id: subscriberId(n) })
+    readSlowly(20_000)
+    const start = service.clock.now()
+    // The first read ends the run.
+    expect(await service.sweep()).toEqual({
+      ...{ queued: 0, failed: 0, left: 39 },
+      oldest: start - 40 * 60_000,
     })
-    expect(await service.sweep()).toEqual({ queued: 0, left: 1 })
+  })
+
+  test('reaches all subscribers in turn if a run reaches only some', async () => {
+    service = await startDeliveries({ inMemory: true })
+    for (let n = 0; n < 40; n += 1) await wait(await service.add({ id: subscriberId(n) }), 1)
+    for (let run = 0; run < 13; run += 1) {
+      const start = service.clock.now()
+      const { readRange } = service.table
+      readSlowly(2000)
+      await service.sweep()
+      service.table.readRange = readRange
+      service.clock.advance(60_000 - (service.clock.now() - start))
+    }
+    expect(await service.waiting()).toEqual([])
+  })
+
+  const logged = (swept: SweepResult) => {
+    const job = jest.fn()
+    const unfinished = jest.fn()
+    logSweep(swept, { log: { job, unfinished } as never, clock: service.clock })
+    return { job: job.mock.calls, unfinished: unfinished.mock.calls }
+  }
+
+  test('does not fail if it did not reach all subscribers, and reports how old their deliveries are', () => {
+    const oldest = service.clock.now() - 120_000
+    expect(logged({ queued: 2, failed: 0, left: 7, oldest })).toEqual({
+      job: [[{ code: 'DELIVERIES_LEFT', done: 2, failed: 0 }]],
+      unfinished: [['deliveries', 120]],
+    })
+  })
+
+  test('fails with the fault of a subscriber', () => {
+    const fault = new Error('throttled')
+    expect(logged({ queued: 0, failed: 1, fault, left: 0 })).toEqual({
+      job: [[{ code: 'DELIVERIES_LEFT', done: 0, failed: 1, fault }]],
+      unfinished: [],
+    })
+  })
+})
+
+describe('a delivery that was postponed', () => {
+  test('is listed with the time of its next attempt', async () => {
+    service.respond = () => ({ status: 500, answer: '' })
+    await publish(1)
+    await service.run()
+    service.respond = () => timeout
+    await publish(timeouts)
+    await service.run()
+    const { open_until = 0 } = (await service.health(subscriber)) ?? {}
+    service.clock.advance(5000)
+    await service.run()
+    const ref = { tenant: subscriber.tenant_id, subscriber: subscriber.id }
+    const { value: line } = await listDeliveries(service.table, ref, {}).next()
+    expect(line).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
   })
 })

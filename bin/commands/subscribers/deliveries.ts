@@ -1,13 +1,15 @@
 import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
 import { readAll } from '#shared/platform/listing/merge.ts'
-import { keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import {
   asDelivery,
   type Delivery,
   type DeliveryState,
+  dueAt,
   resendDelivery,
   skipDelivery,
+  type WaitingDelivery,
   waitingRange,
 } from '#shared/subscribers/delivery.ts'
 import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
@@ -51,7 +53,24 @@ export async function* listDeliveries(
   ref: SubscriberRef,
   selection: Selection,
 ): AsyncGenerator<DeliveryLine> {
-  for await (const delivery of deliveriesOf(table, ref, selection)) yield deliveryLine(delivery)
+  // A delivery that was postponed has its time in its entry only.
+  const due = new Map<string, number>()
+  for await (const entries of waitingDeliveriesOf(table, ref))
+    for (const entry of entries) due.set(entry.delivery, due.get(entry.delivery) ?? dueAt(entry))
+  for await (const delivery of deliveriesOf(table, ref, selection))
+    yield deliveryLine(delivery, due.get(delivery.sk) ?? delivery.next_at)
+}
+
+/** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
+async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGenerator<WaitingDelivery[]> {
+  for (let range = waitingRange(ref, latestTime, 100), last = ''; ; ) {
+    const { items, exhausted } = await table.readRange(range)
+    // The range includes the last item of the page before.
+    yield (items as (Item & WaitingDelivery)[]).filter(({ sk }) => sk !== last)
+    if (exhausted) return
+    last = String(items.at(-1)?.sk)
+    range = { ...range, low: last }
+  }
 }
 
 /** Sends a recorded delivery again, with the id of its event. @throws Error if there is none */
@@ -100,19 +119,14 @@ export async function replayDeliveries(
 export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef): Promise<number> {
   const { table } = operator
   let skipped = 0
-  for (let range = waitingRange(ref, latestTime, 100), last = ''; ; ) {
-    const { items, exhausted } = await table.readRange(range)
-    // The range includes the last item of the page before.
-    const entries = items.filter(({ sk }) => sk !== last)
-    const keys = entries.map(({ delivery }) => keyOf(ref.tenant, 'delivery', String(delivery)))
+  for await (const entries of waitingDeliveriesOf(table, ref)) {
+    const keys = entries.map(({ delivery }) => keyOf(ref.tenant, 'delivery', delivery))
     const deliveries = keys.length > 0 ? (await table.getMany(keys)).map(asDelivery) : []
     for (const delivery of deliveries)
       if (delivery.state === 'held' && !(await table.transact(skipDelivery(ref.tenant, delivery))))
         skipped += 1
-    if (exhausted) return skipped
-    last = String(items.at(-1)?.sk)
-    range = { ...range, low: last }
   }
+  return skipped
 }
 
 async function readDelivery(table: Table, tenant: string, id: string): Promise<Delivery> {
@@ -132,18 +146,13 @@ async function* batchesOf<One>(all: AsyncIterable<One>): AsyncGenerator<One[]> {
   yield batch
 }
 
-function deliveryLine({
-  sk: id,
-  event_id,
-  type,
-  state,
-  attempted,
-  attempts,
-  next_at,
-}: Delivery): DeliveryLine {
+/** @param nextAt milliseconds since 1970 */
+function deliveryLine(
+  { sk: id, event_id, type, state, attempted, attempts }: Delivery,
+  nextAt: number | undefined,
+): DeliveryLine {
   const { status, reason } = attempts.at(-1) ?? {}
   const latest = String(status ?? reason ?? '')
-  const next =
-    next_at !== undefined && state === 'waiting' ? { next_at: new Date(next_at).toISOString() } : {}
+  const next = nextAt !== undefined && state === 'waiting' ? { next_at: new Date(nextAt).toISOString() } : {}
   return { id, event_id, type, state, attempted, latest, ...next, attempts }
 }

@@ -4,6 +4,7 @@ export const kinds = [
   'log',
   'event',
   'delivery',
+  'waiting',
   'subscriber',
   'mail',
   'payout',

@@ -29,14 +29,20 @@ export function resultOf({ status, reason, milliseconds }) {
   return `${[status, reason === 'status' ? '' : reason].filter(Boolean).join(' ')}, ${milliseconds} ms`
 }
 
-export function factsOfDelivery({ state, attempts, attempted, next_at, subscriber_id, event_id }) {
+/** Returns the time of the next attempt. Only the waiting entry has that of a delivery that was postponed. */
+export function nextAttempt({ id, next_at }) {
+  return next_at && time(Math.max(next_at, find('waiting', id)?.next_at ?? 0))
+}
+
+export function factsOfDelivery(delivery) {
+  const { state, attempts, attempted, subscriber_id, event_id } = delivery
   const subscriber = find('subscriber', subscriber_id)
   const { reason } = attempts.at(-1) ?? {}
   return [
     ['State', deliveryState({ state })],
     ['Reason', reason && badge(reasons[reason] ?? reason, 'bad reason')],
     ['Attempts', String(attempted)],
-    ['Next attempt', next_at && time(next_at)],
+    ['Next attempt', nextAttempt(delivery)],
     ['Subscriber', subscriber ? [subscriber.url, ' ', subscriberState(subscriber)] : subscriber_id],
     ['Event id', event_id],
   ]

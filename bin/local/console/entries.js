@@ -25,7 +25,8 @@ export function clear() {
 
 /**
  * Adds or replaces entries.
- * @returns all that have changed: also requests whose tenant a log line names, and deliveries of a changed subscriber
+ * @returns all that have changed: also requests whose tenant a log line names, and deliveries of a changed
+ * subscriber or due time
  */
 export function add(added) {
   const changed = [...added]
@@ -36,6 +37,7 @@ export function add(added) {
     if (entry.kind === 'request') nameTenant(entry, ofCorrelation('log', entry.correlation_id))
     else if (entry.kind === 'subscriber')
       changed.push(...all('delivery').filter(({ subscriber_id }) => subscriber_id === entry.id))
+    else if (entry.kind === 'waiting') changed.push(...[find('delivery', entry.id) ?? []].flat())
     else if (entry.kind === 'log' && entry.correlation_id && tenantOf(entry))
       changed.push(
         ...ofCorrelation('request', entry.correlation_id).filter((one) => nameTenant(one, [entry])),

@@ -1,6 +1,6 @@
 // The tabs and their lists. A column is a heading, a function that returns text or elements, and a class.
 
-import { deliveryState, resultOf, subscriberState } from './deliveries.js'
+import { deliveryState, nextAttempt, resultOf, subscriberState } from './deliveries.js'
 import {
   act,
   badge,
@@ -78,7 +78,7 @@ export const tabs = [
           ['State', deliveryState],
           ['Attempts', ({ attempted }) => String(attempted), 'number labeled minor'],
           ['Latest', ({ attempts }) => attempts.slice(-1).map(resultOf), 'line'],
-          ['Next', ({ next_at }) => (next_at ? time(next_at) : ''), 'labeled minor'],
+          ['Next', (delivery) => nextAttempt(delivery) ?? '', 'labeled minor'],
           tenant,
           correlation,
         ],

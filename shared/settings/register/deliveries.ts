@@ -20,7 +20,7 @@ export const deliveries = {
     count,
   ),
   'deliveries.slowCalls': setting(
-    'When a call counts as slow, and the maximum number of slow calls of one subscriber at a time: at most a tenth of the calls that the stage can make (bulkhead)',
+    'When a call counts as slow, and the maximum number of slow calls of one subscriber at a time: at most a tenth of the calls that the stage can make, where it reserves concurrency for them; dev and local do not (bulkhead)',
     v.strictObject({ perSubscriber: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
   ),
   'deliveries.breaker': setting(
