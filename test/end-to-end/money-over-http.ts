@@ -150,6 +150,20 @@ export function moneyOverHttp(running: () => Running): void {
     })
   })
 
+  test('of 30 concurrent refunds of a charge, no more is paid than was captured', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => refund(`crowd-${n}`, 'ch_crowd', 9000)),
+    )
+    const retried = await Promise.all(
+      answers.map((answer, n) => (answer.status >= 500 ? refund(`crowd-${n}`, 'ch_crowd', 9000) : answer)),
+    )
+    expect(retried.filter(({ status }) => status === 201)).toHaveLength(11)
+    expect(new Set(retried.map(summary))).toEqual(new Set(['201', '409 POLICY.refund.exceeds_charge']))
+    expect(await paidOut('ch_crowd')).toHaveLength(11)
+    const entries = (await ledger()).filter(({ charge_id }) => charge_id === 'ch_crowd')
+    expect(entries).toHaveLength(11)
+  })
+
   test('an order is paid once by repeated signed events', async () => {
     const { service } = running()
     const placed = await post('/v1/orders', 'paid', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })

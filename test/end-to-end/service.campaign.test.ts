@@ -139,6 +139,16 @@ describe('orders over HTTP on the deployed stack', () => {
     expect(list.json.data).toEqual([first.json])
   })
 
+  test('a hundred concurrent calls with one key are one order with equal responses', async () => {
+    const as = { tenant: 'crowd' }
+    const answers = await Promise.all(Array.from({ length: 100 }, () => place('crowd', { as })))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]?.status).toBe(201)
+    const said = answers.map(({ headers }) => headers.get('idempotency-status'))
+    expect(said.toSorted()).toEqual([...Array.from({ length: 99 }, () => 'replayed'), 'stored'])
+    expect(await ordersOf(as)).toHaveLength(1)
+  })
+
   test('another tenant’s order looks absent', async () => {
     const { json } = await place('foreign', { as: { tenant: 'owner' } })
     const as = { tenant: 'onlooker', sub: 'snoop' }
