@@ -95,7 +95,11 @@ export async function takeSlot(ref: SubscriberRef, context: HealthContext): Prom
   }
 }
 
-/** Takes the lease of the probe. @returns whether this call is the probe */
+/**
+ * Takes the lease of the probe. It ends by itself, and never early: a call that read the health before the probe ended
+ * would be a second one.
+ * @returns whether this call is the probe
+ */
 export async function takeProbe(ref: SubscriberRef, context: HealthContext): Promise<boolean> {
   const now = context.now()
   const set = { probe_until: leaseEnd(now, context.settings) }
@@ -130,7 +134,7 @@ export async function recordCall(
   const { failing_since, timeouts, open_until } = known ?? {}
   const set = {
     ...(end === 'success' && failing_since && { failing_since: 0 }),
-    ...((timeouts || open_until) && { timeouts: 0, open_until: 0, pause_seconds: 0, probe_until: 0 }),
+    ...((timeouts || open_until) && { timeouts: 0, open_until: 0, pause_seconds: 0 }),
   }
   if (Object.keys(set).length > 0) await table.update(healthUpdate(ref, set, context))
 }
@@ -147,7 +151,7 @@ async function recordTimeout(ref: SubscriberRef, context: HealthContext): Promis
   const pause = health?.pause_seconds ? Math.min(2 * health.pause_seconds, maxPauseSeconds) : pauseSeconds
   // Only one of several calls that time out together starts a pause.
   const condition = { absentOrBelow: { attribute: 'open_until', value: now + 1 } }
-  const set = { open_until: now + pause * 1000, pause_seconds: pause, probe_until: 0 }
+  const set = { open_until: now + pause * 1000, pause_seconds: pause }
   await table.update({ ...healthUpdate(ref, set, context), condition })
 }
 

@@ -98,7 +98,7 @@ async function answers(port: number): Promise<boolean> {
 
 /** Returns the path of the endpoint in Go, which is compiled once with the library that the guide names. */
 async function goProgram(): Promise<string> {
-  const [, library = ''] = /`go get (\S+)`/.exec(guide) ?? []
+  const [, library = ''] = /^ {4}go get (\S+)$/m.exec(guide) ?? []
   const source = files['receive.go'] ?? ''
   const version = createHash('sha256')
     .update(source + library)
