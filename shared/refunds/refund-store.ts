@@ -36,7 +36,7 @@ export async function findRefund(table: Table, tenant: string, id: string): Prom
 export function newRefund(refund: Refund, settings: Settings): Write[] {
   const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
   if (settings['refunds.policy'] === 'within_charge') return [create(item)]
-  return [create(item), create({ ...holdKey(refund), refund_id: refund.id }, 'POLICY.refund.repeated')]
+  return [create(item), create(newHold(refund), 'POLICY.refund.repeated')]
 }
 
 /** Replaces a refund if it has not changed since it was read. */
@@ -80,13 +80,13 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
 }
 
 /** The hold on a charge that may be refunded only once. */
-interface ChargeHold extends Key {
+interface ChargeHold extends Item {
   /** The refund that holds the charge. */
   refund_id: string
   /** Refunds that were paid late while another one held the charge. The first of them gets a hold that is released. */
   also_paid?: readonly string[]
-  /** The number of changes. Absent for none. */
-  version?: number
+  /** The change of a refund that wrote the hold. No two changes are equal, so it detects concurrent ones. */
+  changed_by: string
 }
 
 /**
@@ -101,16 +101,20 @@ export async function holdWrites(
   const key = holdKey(refund)
   const hold = (await table.get(key)) as ChargeHold | undefined
   const isPaid = refund.status === 'succeeded'
-  if (!hold) return isPaid ? [create({ ...key, refund_id: refund.id }, 'TRANSIENT.error')] : []
-  const { refund_id, also_paid = [], version = 0 } = hold
+  if (!hold) return isPaid ? [create(newHold(refund), 'TRANSIENT.error')] : []
+  const { refund_id, also_paid = [], changed_by } = hold
   const before = [refund_id, ...also_paid]
   const after = isPaid ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)
   if (after.length === before.length) return []
-  const known = { refund_id, ...(version > 0 && { version }) }
   const [holder, ...others] = after
-  if (holder === undefined) return [remove(key, known, 'TRANSIENT.error')]
-  const item = { ...key, refund_id: holder, also_paid: others, version: version + 1 }
-  return [replace(item, known, 'TRANSIENT.error')]
+  if (holder === undefined) return [remove(key, { changed_by }, 'TRANSIENT.error')]
+  const item = { ...newHold(refund), refund_id: holder, also_paid: others }
+  return [replace(item, { changed_by }, 'TRANSIENT.error')]
+}
+
+function newHold(refund: Refund): ChargeHold {
+  const { id, version } = refund
+  return { ...holdKey(refund), refund_id: id, changed_by: `${id}#${version}` }
 }
 
 /** A refund has one entry of each kind, next to each other. */

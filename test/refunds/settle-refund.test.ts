@@ -304,6 +304,85 @@ describe('the hold on a charge that may be refunded once', () => {
     expect(holders()).toEqual([second.id])
   })
 
+  /** Decides about each report before one of them is committed. The report that is rejected then is repeated. */
+  async function reportTogether(all: readonly (readonly [id: string, ProviderReport])[]) {
+    const { table, settings, clock, alerts } = runtime
+    const context = { table, settings, now: clock.now(), alert: alerts.push.bind(alerts) }
+    const decisions = []
+    for (const [id, one] of all) {
+      const refund = (await findRefund(table, tenant, id)) as Refund
+      decisions.push({ id, one, effects: (await settleRefund(refund, one, context)).effects })
+    }
+    const rejected: string[] = []
+    for (const { id, one, effects } of decisions) {
+      await apply(effects).catch(async ({ code }) => {
+        rejected.push(`${id} ${code}`)
+        await report(id, one)
+      })
+    }
+    return rejected
+  }
+
+  /** Starts a refund that is rejected, a second one likewise, and a third one, which holds the charge. */
+  async function startThree() {
+    const first = await start(once)
+    await report(first.id, rejected)
+    const second = await start()
+    await report(second.id, rejected)
+    return [first.id, second.id, (await start()).id] as const
+  }
+
+  test('of a refund that fails passes to the concurrent late payout', async () => {
+    const [late, , holder] = await startThree()
+    const together = [
+      [late, succeeded(2)],
+      [holder, rejected],
+    ] as const
+    expect(await reportTogether(together)).toEqual([`${holder} TRANSIENT.error`])
+    expect(holders()).toEqual([late])
+  })
+
+  test('that a failure has released meanwhile is taken by the concurrent late payout', async () => {
+    const [late, , holder] = await startThree()
+    const together = [
+      [holder, rejected],
+      [late, succeeded(2)],
+    ] as const
+    expect(await reportTogether(together)).toEqual([`${late} TRANSIENT.error`])
+    expect(holders()).toEqual([late])
+  })
+
+  test.each([
+    ['the first', 0],
+    ['the second', 1],
+  ] as const)('passes to both of two concurrent late payouts, of which %s comes first', async (_, at) => {
+    const [first, second, holder] = await startThree()
+    const [one, other] = at === 0 ? [first, second] : [second, first]
+    const together = [one, other].map((id) => [id, succeeded(2)] as const)
+    expect(await reportTogether(together)).toEqual([`${other} TRANSIENT.error`])
+    await report(holder, rejected)
+    expect(holders()).toEqual([one])
+    await report(one, failed(3))
+    expect(holders()).toEqual([other])
+  })
+
+  test('that a refund loses and takes again is not mistaken for its earlier one', async () => {
+    const [first, second, holder] = await startThree()
+    await report(first, succeeded(2))
+    const { table, settings, clock } = runtime
+    const context = { table, settings, now: clock.now(), alert: () => {} }
+    const refund = (await findRefund(table, tenant, second)) as Refund
+    const { effects } = await settleRefund(refund, succeeded(2), context)
+    await report(first, failed(3))
+    await report(holder, failed(2))
+    const { id: fourth } = await start()
+    await report(fourth, rejected)
+    for (const id of [holder, fourth]) await report(id, succeeded(3))
+    await expect(apply(effects)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    await report(holder, failed(4))
+    expect(holders()).toEqual([fourth])
+  })
+
   test('stays with the refund that took it after the reversal of a late payout', async () => {
     const late = await start(once)
     await report(late.id, rejected)
