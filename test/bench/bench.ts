@@ -15,6 +15,7 @@ import { startPaymentProvider } from '#test/support/payment-provider/payment-pro
 import { profile } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
 import { measureCosts } from './costs.ts'
+import { type DeliveryCost, deliveriesAsMarkdown, deliveryCosts } from './delivery-costs.ts'
 import { importsAsMarkdown, measureImports, type RowCost } from './import-costs.ts'
 import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
 import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
@@ -40,6 +41,7 @@ try {
   process.env.PAYMENT_PROVIDER_ENDPOINT = provider.endpoint
   console.log('measuring what requests cost …')
   const costs = await measureCosts(dynamodb.endpoint, 25, 400)
+  const deliveries = await deliveryCosts(dynamodb.endpoint)
   console.log('measuring a tenant of 100,000 codes …')
   const large = await measureLargeTenant(dynamodb.endpoint, 100_000)
   console.log('importing customers …')
@@ -50,7 +52,7 @@ try {
   const latencies = await httpLatencies()
   await writeFile(
     page,
-    asPage(costs, large, imports, comparison, sizes, profiled, await savings(), latencies),
+    asPage(costs, deliveries, large, imports, comparison, sizes, profiled, await savings(), latencies),
   )
   console.log(`written to ${page}`)
 } finally {
@@ -119,6 +121,7 @@ async function compareWithReference() {
 
 function asPage(
   costs: Cost[],
+  deliveries: DeliveryCost[],
   large: LargeCost[],
   imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
@@ -143,6 +146,7 @@ Local charges nothing for it, AWS what the transaction would have cost.
 |---|---|---|---|---|---|
 ${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
 
+${deliveriesAsMarkdown(deliveries)}
 ## A tenant of 100,000 codes
 
 One request reads 1,000 items at most and returns what it has with a next_cursor; an export reads pages of as many, and

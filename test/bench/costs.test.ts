@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { measureCosts } from './costs.ts'
+import { type DeliveryCost, deliveriesAsMarkdown, deliveryCosts } from './delivery-costs.ts'
 import type { Cost } from './meter.ts'
 
 let costs: Map<string, Cost>
@@ -155,5 +158,32 @@ describe('the data of events at DynamoDB', () => {
   test.each(['create an order', 'refund a charge'])('costs no unit more with the fields: %s', (request) => {
     const least = units(`${request}, its event with id and tenant`)
     expect(units(`${request}, its event with its fields`)).toBe(least)
+  })
+})
+
+describe('deliveries to subscribers', () => {
+  let deliveries: Map<string, DeliveryCost>
+  let section: string
+  beforeAll(async () => {
+    const measured = await deliveryCosts(process.env.DYNAMODB_ENDPOINT ?? '')
+    deliveries = new Map(measured.map((cost) => [cost.request, cost]))
+    section = deliveriesAsMarkdown(measured)
+  })
+
+  test('a success at the first attempt is one write unit, and no message', () =>
+    expect(deliveries.get('deliver it at the first attempt')).toMatchObject({
+      requests: 2,
+      tableWriteUnits: 1,
+      messages: 0,
+    }))
+  test('an event without subscribers is one read, and no message', () =>
+    expect(deliveries.get('look for the subscribers of an event, without any')).toMatchObject({
+      requests: 1,
+      tableWriteUnits: 0,
+      messages: 0,
+    }))
+  test('are as many units as the page of the benchmark says', async () => {
+    const page = await readFile(join(import.meta.dirname, 'README.md'), 'utf8')
+    expect(page).toContain(section)
   })
 })

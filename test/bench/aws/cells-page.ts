@@ -1,6 +1,6 @@
 import { cellLimits, coldTableUnits, hoursOfCopy, ordersOfMonth, ordersOfTenant, reachedAt } from './cells.ts'
-import { table } from './page.ts'
 import { assumed, measuredRequests } from './request-costs.ts'
+import { table } from './table.ts'
 
 const largeTenant = 1e8
 const smallTenant = 1e6

@@ -66,7 +66,7 @@ test('a rule of backups keeps one copy for each of its runs within the retention
 
 test('backups cost a full copy each, and all costs of orders grow with their number', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
-  const kept = { backups: 12, logDays: 180, months: 1 }
+  const kept = { backups: 12, logDays: 180, months: 1, lookup: 2 }
   const [one, ten] = [1, 10].map((millions) => costsOfOrders(millions, order, kept))
   expect(one?.['Backups, 12 full copies']).toBeCloseTo(12 * 0.7 * prices.backupStored.usd)
   for (const [what, usd] of Object.entries(one ?? {})) expect(ten?.[what]).toBeCloseTo(10 * usd)
@@ -75,12 +75,13 @@ test('backups cost a full copy each, and all costs of orders grow with their num
 test('what is stored costs twelve times as much after a year, and requests cost the same', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
   const [first, later] = [1, 12].map((months) =>
-    costsOfOrders(1, order, { backups: 12, logDays: 180, months }),
+    costsOfOrders(1, order, { backups: 12, logDays: 180, months, lookup: 2 }),
   )
   const growth = Object.entries(first ?? {}).map(([what, usd]) => [what, (later?.[what] ?? 0) / usd])
   expect(Object.fromEntries(growth)).toEqual({
     'Requests and the table’s units': 1,
     'Events, with the relay': 1,
+    'Looking for subscribers of events, without any': 1,
     'Stored logs': 1,
     'Stored table': expect.closeTo(12),
     'Point-in-time recovery': expect.closeTo(12),

@@ -15,14 +15,14 @@ interface FixedCost {
 /** The metrics that API Gateway counts for a method without a cache. */
 const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '5XXError']
 
-/** The ages of unfinished imports, refunds, and refunds that the provider has not settled. */
-const ageMetrics = 3
+/** The ages of unfinished imports, refunds, refunds that the provider has not settled, and deliveries. */
+const ageMetrics = 4
 /** The ignored events of each type with a handler, and of all others. */
 const ignoredMetrics = receivedEvents.length + 1
 /** The failed requests of each operation, of all together, and those that the gateway could not pass on. */
 const failedRequestMetrics = routes.length + 2
 /** The alerts, by code. */
-const alertMetrics = 1
+const alertMetrics = 2
 /** The minutes of a month. */
 export const minutesOfMonth = 43_800
 /** The differences between the ledger and the payment provider. */

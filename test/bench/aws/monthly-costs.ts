@@ -17,16 +17,18 @@ export function backupsKept(stacks: Readonly<Record<string, Template>>): number 
 /**
  * USD a month that depend on orders, for millions of orders a month.
  * @param months how long orders were placed at this rate: all of them are stored
+ * @param lookup USD for looking for the subscribers of a million events
  */
 export function costsOfOrders(
   millions: number,
   order: MeasuredRequest,
-  { backups, logDays, months }: { backups: number; logDays: number; months: number },
+  { backups, logDays, months, lookup }: { backups: number; logDays: number; months: number; lookup: number },
 ): Record<string, number> {
   const gigabytes = millions * months * assumed.orderKilobytes
   return {
     'Requests and the table’s units': millions * (sumOf(basicCosts()) + tableCosts(order)),
     'Events, with the relay': millions * assumed.orderEvents * (prices.event.usd + prices.lambdaCall.usd),
+    'Looking for subscribers of events, without any': millions * assumed.orderEvents * lookup,
     'Stored logs': millions * assumed.logKilobytes * (logDays / 30) * prices.logStored.usd,
     'Stored table': gigabytes * prices.tableStored.usd,
     'Point-in-time recovery': gigabytes * prices.pointInTime.usd,

@@ -1,8 +1,10 @@
 import type { Template } from '#test/infrastructure/synthesis.ts'
+import { deliverySection, lookupCosts } from './delivery-costs.ts'
 import { daysOfLogs, fixedCosts, minutesOfMonth, retention } from './fixed-costs.ts'
 import { backupsKept, costsOfOrders, sumOf } from './monthly-costs.ts'
 import { type Price, prices, region } from './prices.ts'
 import { assumed, basicCosts, type MeasuredRequest, measuredRequests, tableCosts } from './request-costs.ts'
+import { table } from './table.ts'
 
 /** Returns the page on costs, from the templates of a stage and the page of the benchmark. */
 export function costsPage(stacks: Readonly<Record<string, Template>>, measured: string): string {
@@ -55,6 +57,8 @@ ${table(
       : ['as the first', 'as the first']),
   ]),
 )}
+
+${deliverySection(measured)}
 
 ## With 1, 10 and 100 million orders a month
 
@@ -118,9 +122,10 @@ function ordersTable(
 ): string {
   const order = orderOf(measured)
   const kept = { backups: backupsKept(stacks), logDays: Math.max(...daysOfLogs(stacks)), months }
+  const lookup = lookupCosts(measured)
   const columns = [1, 10, 100].map((millions) => ({
     'Without a request': fixed,
-    ...costsOfOrders(millions, order, kept),
+    ...costsOfOrders(millions, order, { ...kept, lookup }),
   }))
   const parts = Object.keys(columns[0] ?? {})
   const row = (what: string, of: (column: Record<string, number>) => number) => [
@@ -135,10 +140,4 @@ function ordersTable(
 
 function usd(amount: number): string {
   return amount.toFixed(2)
-}
-
-/** Returns a table in Markdown. */
-export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows]
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }

@@ -14,6 +14,7 @@ export interface Price {
 const cloudWatch = 'Amazon CloudWatch pricing'
 const waf = 'AWS WAF pricing'
 const dynamodb = 'Amazon DynamoDB pricing'
+const sqs = 'Amazon SQS pricing'
 const lambda = 'AWS Lambda pricing'
 
 export const prices = {
@@ -51,6 +52,13 @@ export const prices = {
   pointInTime: { usd: 0.2, per: 'GB and month of point-in-time recovery', source: dynamodb },
   backupStored: { usd: 0.1, per: 'GB and month of warm backups', source: 'AWS Backup pricing' },
   event: { usd: 1, per: 'million events', source: 'Amazon EventBridge pricing' },
+  message: { usd: 0.4, per: 'million requests to a queue', source: sqs, pageOf: '2026' },
+  fairMessage: {
+    usd: 0.1,
+    per: 'million requests to a fair queue, in addition',
+    source: sqs,
+    pageOf: '2026',
+  },
   scheduledCall: { usd: 1, per: 'million calls of a schedule', source: 'Amazon EventBridge pricing' },
   trace: { usd: 5, per: 'million traces', source: 'AWS X-Ray pricing' },
   user: {

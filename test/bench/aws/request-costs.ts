@@ -22,13 +22,15 @@ export const assumed = {
    * idempotency record expires.
    */
   orderKilobytes: 0.7,
+  /** The time until a subscriber has responded. */
+  attemptMilliseconds: 200,
   /** `order.created` and `order.placed`. */
   orderEvents: 2,
 }
 
-/** Reads the measured units from the first table of the benchmark's page. An index entry is a separate write unit. */
-export function measuredRequests(page: string): MeasuredRequest[] {
-  const section = page.split('\n## ').find((one) => one.startsWith('At DynamoDB')) ?? ''
+/** Reads the measured units from a section of the benchmark's page. An index entry is a separate write unit. */
+export function measuredRequests(page: string, name = 'At DynamoDB'): MeasuredRequest[] {
+  const section = page.split('\n## ').find((one) => one.startsWith(name)) ?? ''
   const rows = section.split('\n').filter((line) => /^\| .* \| \d* \| \d+ \|/.test(line))
   return rows.map((row) => {
     const [, request = '', , ...figures] = row.split('|').map((cell) => cell.trim())
@@ -52,8 +54,8 @@ export function basicCosts(): Record<string, number> {
 }
 
 /** USD for a million calls of a function. */
-export function lambdaCosts(): number {
-  return prices.lambdaCall.usd + assumed.milliseconds * 1000 * assumed.gigabytes * prices.lambdaSecond.usd
+export function lambdaCosts(milliseconds = assumed.milliseconds): number {
+  return prices.lambdaCall.usd + milliseconds * 1000 * assumed.gigabytes * prices.lambdaSecond.usd
 }
 
 /** USD of the table for a million requests. */

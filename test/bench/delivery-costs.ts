@@ -1,0 +1,135 @@
+import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
+import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
+import { createSubscriber } from '#shared/subscribers/subscriber.ts'
+import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import { subscriberOf } from '#test/subscribers/subscribers.ts'
+import { type Cost, type Meter, metered } from './meter.ts'
+
+/** The cost of work on deliveries. */
+export interface DeliveryCost extends Cost {
+  /** The messages that it sends to the queue of deliveries. */
+  messages: number
+}
+
+/** Measures what the deliveries of an event to subscribers cost. */
+export async function deliveryCosts(endpoint: string): Promise<DeliveryCost[]> {
+  const more: More[] = []
+  const costs = await metered(endpoint, (meter) => measureDeliveries(meter, more))
+  return costs.map((cost, index) => {
+    const { messages, missed } = more[index] ?? { messages: 0, missed: 0 }
+    return { ...cost, readUnits: cost.readUnits + missed, messages }
+  })
+}
+
+/** What the meter does not count. */
+interface More {
+  messages: number
+  /** Reads that found nothing: DynamoDB Local charges nothing for them, DynamoDB one unit each. */
+  missed: number
+}
+
+/** Counts reads that find nothing. */
+function countMissed(table: Table, count: (missed: number) => void): Table {
+  return {
+    ...table,
+    async get(key) {
+      const item = await table.get(key)
+      if (!item) count(1)
+      return item
+    },
+    async getMany(keys) {
+      const items = await table.getMany(keys)
+      count(keys.length - items.length)
+      return items
+    },
+    async readRange(range) {
+      const page = await table.readRange(range)
+      if (page.items.length === 0) count(1)
+      return page
+    },
+  }
+}
+
+async function measureDeliveries({ service, measureWork }: Meter, more: More[]): Promise<void> {
+  const { runtime } = service
+  let queue: QueuedDelivery[] = []
+  const send = async (sent: readonly QueuedDelivery[]) => {
+    queue.push(...sent)
+    return sent.map(() => false)
+  }
+  // The time stands still, so a slow machine does the same work.
+  const start = systemClock.now()
+  let late = 0
+  let missed = 0
+  const context = () => {
+    const clock = { ...systemClock, now: () => start + late }
+    const opened = runtime.openTable(startBudget(systemClock, 600_000))
+    const table = countMissed(opened, (more) => {
+      missed += more
+    })
+    return { ...runtime, table, clock, now: clock.now }
+  }
+  const measure = async (what: string, work: () => Promise<unknown>) => {
+    queue = []
+    missed = 0
+    await measureWork(what, work)
+    more.push({ messages: queue.length, missed })
+  }
+  const fanOut = () => Promise.all(createDeliveries([JSON.stringify({ detail: event })], context(), send))
+  const sweep = () => sweepDeliveries(context(), send)
+  const deliver = (response: SubscriberResponse) => {
+    const bodies = queue.map(({ body }) => body)
+    const sending = { call: async () => response, sign: async () => ({}), send }
+    return () => Promise.all(sendDeliveries(bodies, context(), sending))
+  }
+  const ok = { status: 200, answer: 'ok' }
+  const failing = { status: 500, answer: 'sorry' }
+  const event = {
+    event_id: 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a01',
+    type: 'order.placed',
+    version: 1,
+    occurred_at: timestamp(start),
+    source: 'commerce-api' as const,
+    correlation_id: '0d9cf7a6-58a5-4b0c-9ad3-7b7f4f3f7c11',
+    data: {
+      ...{ id: '0192f3a4-5b6c-7d8e-9f01-23456789ab00', tenant_id: 'acme', status: 'placed' },
+      ...{ cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' },
+    },
+  }
+
+  await measure('sweep no subscribers', sweep)
+  await measure('look for the subscribers of an event, without any', fanOut)
+  await service.table.transact(createSubscriber(subscriberOf()))
+  await measure('sweep a subscriber without waiting deliveries', sweep)
+  await measure('queue the delivery of an event', fanOut)
+  await measure('deliver it at the first attempt', deliver(ok))
+  event.event_id = 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a02'
+  await fanOut()
+  await measure('fail to deliver, the first time', deliver(failing))
+  await measure('fail again', deliver(failing))
+  await measure('fail again, with a retry that waits in the table', deliver(failing))
+  late = 3_600_000
+  await measure('queue a waiting delivery, with the sweep of its subscriber', sweep)
+  await measure('deliver it at a later attempt', deliver(ok))
+}
+
+/** Returns the section of the benchmark's page. */
+export function deliveriesAsMarkdown(costs: readonly DeliveryCost[]): string {
+  const rows = costs.map(
+    ({ request, requests, readUnits, tableWriteUnits, indexEntries, messages }) =>
+      `| ${request} |  | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} | ${messages} |`,
+  )
+  return `## Deliveries to subscribers
+
+Units at DynamoDB as above, for an event whose body has about 400 bytes, and messages that are sent to the queue of deliveries.
+A read that finds nothing is counted as one unit, which DynamoDB charges and DynamoDB Local does not.
+
+| Work | Status | Requests | Read units | Write units | Index entries | Messages |
+|---|---|---|---|---|---|---|
+${rows.join('\n')}
+`
+}
