@@ -75,7 +75,7 @@ function defineRestore(define: Define): void {
     })
   define(
     'table carry-over',
-    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds, the blocked tenants, the subscribers and their deliveries as they stand now. Holds that were set after the point in time are set, and those that were released are released. Subscribers get nothing again that they got since the point in time. It reads both tables as a whole, and can be repeated.',
+    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds, the blocked tenants, the subscribers and their deliveries as they stand now. Holds that were set after the point in time are set, and those that were released are released. Subscribers get nothing again that they got since the point in time. It refuses a table that was not restored from that of the stack. It reads both tables as a whole, and can be repeated until the stack adopts the restored table.',
     'table carry-over commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the restored table')

@@ -18,6 +18,7 @@ Changes behaviors for which the engine has no setting:
 * The engine answers 429 for a function that has no free concurrency, and ignores the limit for aliases. The gateway of
   AWS reports a failed integration, and the limit is that of the function.
 * An update of a nested stack forgets the attributes of the resources that it does not change.
+* The engine does not describe from which table, and to which time, a table was restored.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
   a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
 """
@@ -37,7 +38,7 @@ import urllib.parse
 from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import apigateway_v1, cloudformation, cognito, lambda_svc, sts
+from ministack.services import apigateway_v1, cloudformation, cognito, dynamodb, lambda_svc, sts
 from ministack.services.cloudformation import provisioners
 
 sys.dont_write_bytecode = True  # of the next modules, which are in the repository
@@ -265,6 +266,27 @@ def describe_no_content() -> None:
     app._send_response = send_as_is
 
 
+def describe_restores() -> None:
+    restore, describe = dynamodb._restore_table_to_point_in_time, dynamodb._table_description
+
+    def restore_and_record(request):
+        response = restore(request)
+        if response[0] == 200:
+            dynamodb._tables[request["TargetTableName"]]["RestoreSummary"] = {
+                "SourceTableArn": dynamodb._tables[request["SourceTableName"]]["TableArn"],
+                "RestoreDateTime": request["RestoreDateTime"],
+                "RestoreInProgress": False,
+            }
+        return response
+
+    def describe_with_summary(name):
+        summary = dynamodb._tables[name].get("RestoreSummary")
+        return {**describe(name), **({"RestoreSummary": summary} if summary else {})}
+
+    dynamodb._restore_table_to_point_in_time = restore_and_record
+    dynamodb._table_description = describe_with_summary
+
+
 def record_permissions() -> None:
     # Tests compare these with the roles: one line `ROLE ACTION allowed|denied` for each combination.
     enforce, recorded = iam_evaluator.enforce, set()
@@ -302,6 +324,7 @@ record_activity()
 allow_as_aws_does()
 name_leading_keys()
 describe_no_content()
+describe_restores()
 record_permissions()
 threading.Thread(target=end_with_parent, daemon=True).start()
 sys.argv = sys.argv[:1]

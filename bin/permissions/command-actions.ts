@@ -114,7 +114,13 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:UpdateTable',
     'dynamodb:UpdateTimeToLive',
   ],
-  'table carry-over': ['dynamodb:BatchGetItem', 'dynamodb:BatchWriteItem', 'dynamodb:Query', 'dynamodb:Scan'],
+  'table carry-over': [
+    'dynamodb:BatchGetItem',
+    'dynamodb:BatchWriteItem',
+    'dynamodb:DescribeTable',
+    'dynamodb:Query',
+    'dynamodb:Scan',
+  ],
   freeze: [
     'cloudformation:ListStackResources',
     'cloudwatch:GetMetricStatistics',

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { carryOver } from '#bin/commands/carry-over/carry-over.ts'
+import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/carry-over/carry-over.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
@@ -59,6 +59,51 @@ describe('the audit records that are carried over', () => {
   test('are the same if it is repeated', async () => {
     expect(await carryOver({ client, source, target, from })).toEqual(carried)
     expect(keysOf(await itemsOf(target))).toEqual(keysOf([...late, summed]))
+  })
+})
+
+describe('the target of a carry-over', () => {
+  const arn = 'arn:aws:dynamodb:eu-central-1:111122223333:table/commerce-staging'
+  const stackTable = { TableName: 'commerce-staging', TableArn: arn }
+  const otherArn = arn.replace('staging', 'prod')
+  const carryOverTo = (target: string, TableName: string) => {
+    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+    const access = { endpoint: process.env.DYNAMODB_ENDPOINT as string, region: 'us-east-1', credentials }
+    return carryOverOf({ outputs: { TableName }, access }, { target, from })
+  }
+  const checked = (summary: object) => () =>
+    assertRestoredFrom(stackTable, {
+      TableName: 'commerce-prod',
+      TableArn: otherArn,
+      RestoreSummary: { RestoreDateTime: from, RestoreInProgress: false, ...summary },
+    })
+
+  test('keeps its items if it is a table that was not restored', async () => {
+    const target = await createTable()
+    const hold = { ...keyOf('acme', 'legal_hold', 'tenant'), target: 'tenant' }
+    await client.send(new PutCommand({ TableName: target, Item: hold }))
+    const refused = await carryOverTo(target, await createTable()).catch(({ message }) => message)
+    expect(refused).toContain(`the table ${target} was not restored from another table`)
+    expect(await itemsOf(target)).toEqual([hold])
+  })
+
+  test('is not the table of the stack', async () => {
+    const table = await createTable()
+    await expect(carryOverTo(table, table)).rejects.toThrow(`${table} is the table of the stack`)
+  })
+
+  test.each([
+    ['a point in time of another table', { SourceTableArn: otherArn }],
+    ['a backup of another table', { SourceBackupArn: `${arn}-2/backup/01` }],
+  ])('is not restored from %s', (_, summary) => {
+    expect(checked(summary)).toThrow('carry-over writes only to a table restored from commerce-staging')
+  })
+
+  test.each([
+    ['a point in time of the table', { SourceTableArn: arn }],
+    ['a backup of the table', { SourceBackupArn: `${arn}/backup/01` }],
+  ])('may be restored from %s of the stack', (_, summary) => {
+    expect(checked(summary)).not.toThrow()
   })
 })
 

@@ -1,4 +1,4 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
@@ -89,12 +89,31 @@ export async function carryOver({ from, report = () => {}, ...copying }: CarryOv
   }
 }
 
-/** Carries over from a stack's table. */
-export function carryOverOf(
+/** Carries over from a stack's table. @throws Error for a target that was not restored from it */
+export async function carryOverOf(
   stack: DeployedStack,
   options: Pick<CarryOver, 'target' | 'from' | 'report'>,
 ): Promise<CarriedOver> {
   // Throttled writes are repeated with growing pauses.
-  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...stack.access, maxAttempts: 10 }))
-  return carryOver({ client, source: outputOf(stack, 'TableName'), ...options })
+  const dynamodb = new DynamoDBClient({ ...stack.access, maxAttempts: 10 })
+  const source = outputOf(stack, 'TableName')
+  assertRestoredFrom(await describe(source), await describe(options.target))
+  return carryOver({ client: DynamoDBDocumentClient.from(dynamodb), source, ...options })
+
+  async function describe(TableName: string): Promise<TableDescription> {
+    return (await dynamodb.send(new DescribeTableCommand({ TableName }))).Table ?? {}
+  }
+}
+
+/** A carry-over deletes in its target, so a wrong name would destroy data. @throws Error */
+export function assertRestoredFrom(source: TableDescription, target: TableDescription): void {
+  const { TableName: name, RestoreSummary: { SourceTableArn, SourceBackupArn } = {} } = target
+  if (target.TableArn === source.TableArn)
+    throw new Error(`${name} is the table of the stack: carry over before the deployment that adopts it`)
+  if (SourceTableArn === source.TableArn || SourceBackupArn?.startsWith(`${source.TableArn}/backup/`)) return
+  const origin = SourceTableArn ?? SourceBackupArn
+  const state = origin === undefined ? 'was not restored from another table' : `was restored from ${origin}`
+  throw new Error(
+    `the table ${name} ${state}: carry-over writes only to a table restored from ${source.TableName}`,
+  )
 }
