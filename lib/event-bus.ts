@@ -1,12 +1,10 @@
 import { Duration } from 'aws-cdk-lib'
 import { type CfnArchive, type CfnRule, EventBus, Rule } from 'aws-cdk-lib/aws-events'
-import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
-import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
-import { deadLetterQueue, type WorkQueue } from './queues.ts'
+import { admitEvents, deadLetterQueue, type WorkQueue } from './queues.ts'
 import type { Stage } from './stage.ts'
 
 interface PublishedEvents {
@@ -25,7 +23,7 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
     ...(key && { kmsKey: key }),
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   })
-  if (deadLetters) allowBusToSend(bus, deadLetters)
+  if (deadLetters) admitEvents(deadLetters, bus.eventBusArn)
   if (stage.onAws) {
     const archive = bus.archive('EventArchive', {
       description: 'Published events, kept for replay.',
@@ -48,22 +46,10 @@ export function feedSubscribers(scope: Construct, bus: EventBus, { queue, deadLe
     eventBus: bus,
     description: 'Events of this stage for subscribers outside AWS.',
     eventPattern: { source: ['commerce-api'] },
-    targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters })],
+    targets: [{ bind: () => ({ arn: queue.queueArn, deadLetterConfig: { arn: deadLetters.queueArn } }) }],
   })
+  for (const admitted of [queue, deadLetters]) admitEvents(admitted, rule.ruleArn)
   const cfn = rule.node.defaultChild as CfnRule
   // The pattern of CDK has no member for it.
   cfn.addPropertyOverride('EventPattern.replay-name', [{ exists: false }])
-}
-
-/** https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html */
-function allowBusToSend(bus: EventBus, queue: Queue): void {
-  queue.addToResourcePolicy(
-    new PolicyStatement({
-      sid: 'SendUndelivered',
-      principals: [new ServicePrincipal('events.amazonaws.com')],
-      actions: ['sqs:SendMessage'],
-      resources: [queue.queueArn],
-      conditions: { ArnEquals: { 'aws:SourceArn': bus.eventBusArn } },
-    }),
-  )
 }

@@ -1,10 +1,9 @@
 import { CfnOutput, Stack, Validations } from 'aws-cdk-lib'
 import { EventBus, EventField, Rule, RuleTargetInput } from 'aws-cdk-lib/aws-events'
-import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
 import * as ses from 'aws-cdk-lib/aws-ses'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
-import type { WorkQueue } from './queues.ts'
+import { admitEvents, type WorkQueue } from './queues.ts'
 
 /** The resources that send mails. */
 export interface Mailing {
@@ -76,14 +75,18 @@ export function mailEvents(
     eventPattern: { source: ['aws.ses'], detail: { mail: { tags } } },
     // The event contains the recipient's address, which must not be stored in the queue.
     targets: [
-      new SqsQueue(queue, {
-        message: RuleTargetInput.fromObject({
-          type: EventField.fromPath('$.detail.eventType'),
-          message_id: EventField.fromPath('$.detail.mail.tags.message_id'),
+      {
+        bind: () => ({
+          arn: queue.queueArn,
+          input: RuleTargetInput.fromObject({
+            type: EventField.fromPath('$.detail.eventType'),
+            message_id: EventField.fromPath('$.detail.mail.tags.message_id'),
+          }),
         }),
-      }),
+      },
     ],
   })
+  admitEvents(queue, rule.ruleArn)
   Validations.of(rule).acknowledge({
     id: 'Serverless-EventBusDLQ',
     reason:

@@ -1,4 +1,5 @@
 import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
@@ -40,6 +41,23 @@ export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue 
     { id: 'Serverless-SQSRedrivePolicy', reason },
   )
   return queue
+}
+
+/**
+ * Lets one rule or bus of EventBridge send to a queue. CDK's target `SqsQueue` is not used: it lets every rule of the account
+ * send to a queue with the stage's own key. `SendEventsToQueues` in own-key.ts grants the use of the key.
+ * https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html
+ */
+export function admitEvents(queue: Queue, sourceArn: string): void {
+  queue.addToResourcePolicy(
+    new PolicyStatement({
+      sid: 'SendEvents',
+      principals: [new ServicePrincipal('events.amazonaws.com')],
+      actions: ['sqs:SendMessage'],
+      resources: [queue.queueArn],
+      conditions: { ArnEquals: { 'aws:SourceArn': sourceArn } },
+    }),
+  )
 }
 
 /** Data keys of the stage's own key are reused for an hour, so a queue requests few of them at any load. */

@@ -111,10 +111,27 @@ export async function auditLetters(
   await operator.table.transact([auditOfOperator(operator, tenant, entry)])
 }
 
+/** The members of a message that name its tenant: of a delivery to a subscriber, or of an event of the bus. */
+const TenantInBody = v.union([
+  v.pipe(
+    v.object({ tenant: v.string() }),
+    v.transform(({ tenant }) => tenant),
+  ),
+  v.pipe(
+    v.object({ detail: v.object({ data: v.object({ tenant_id: v.string() }) }) }),
+    v.transform(({ detail }) => detail.data.tenant_id),
+  ),
+])
+
+const groupedByTenant: readonly string[] = ['webhooks', 'imports', 'password_resets'] satisfies TaskQueue[]
+const tenantInBody: readonly string[] = ['deliveries', 'published_events'] satisfies TaskQueue[]
+
 /** Returns the tenant of a dead letter. The group of a mail is its user, and a batch of changes has no tenant. */
-export function tenantOf({ group }: DeadLetter, name: string): string | undefined {
-  const byTenant: readonly string[] = ['webhooks', 'imports', 'password_resets'] satisfies TaskQueue[]
-  return byTenant.includes(name) ? group : undefined
+export function tenantOf({ group, body }: DeadLetter, name: string): string | undefined {
+  if (groupedByTenant.includes(name)) return group
+  if (!tenantInBody.includes(name)) return undefined
+  const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), TenantInBody), body)
+  return success ? output : undefined
 }
 
 async function withLetter<T>(

@@ -1,5 +1,6 @@
 import type { StepEntry } from '#functions/steps.ts'
 import type { Subscription } from '#functions/subscriptions.ts'
+import { maxDelaySeconds } from '#shared/subscribers/delivery-queue.ts'
 import { pascalCase } from '../function-entries.ts'
 import { type AlarmDefinition, errorsInLog, type LogQuery, listExecutions } from './alarm-definition.ts'
 import * as measures from './measures.ts'
@@ -99,6 +100,7 @@ function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDe
   const { name, impact } = subscription
   const { queue, daily = false } = source
   const redrive = redriveOf(queue)
+  const lateAfter = daily ? 6 * 3600 : 900 + (queue === 'deliveries' ? maxDelaySeconds : 0)
   const first = failing(
     subscription,
     'Failed messages are kept in its dead-letter queue: redrive it afterwards.',
@@ -118,9 +120,10 @@ function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDe
       ...first,
       id: `${pascalCase(name)}Late`,
       severity: daily ? 'ticket' : 'page',
-      impact: `${impact} Messages have been waiting for ${daily ? 'six hours' : '15 minutes'}.`,
-      // Longer than all attempts at one message together. An older message waits because nothing is handled.
-      thresholds: [{ measure: measures.oldestMessageIn(queue), above: daily ? 6 * 3600 : 900 }],
+      impact: `${impact} Messages have been waiting for ${daily ? 'six hours' : `${lateAfter / 60} minutes`}.`,
+      // Longer than all attempts at one message together, and than the delay before a retry to a subscriber. An older
+      // message waits because nothing is handled.
+      thresholds: [{ measure: measures.oldestMessageIn(queue), above: lateAfter }],
     },
   ]
 }

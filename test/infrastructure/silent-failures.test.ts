@@ -89,6 +89,10 @@ describe.each(queued)('waiting messages for $name', ({ name, queue, isDaily }) =
   })
 })
 
+test('deliveries to one subscriber, delayed by up to 15 minutes, do not raise a page', () => {
+  expect(alarmOf('DeliveriesSendLate').Threshold).toBe(1800)
+})
+
 test('a daily comparison that did not run for 26 hours raises a ticket', () => {
   const alarm = alarmOf('RefundsReconcileNotRunning')
   expect(alarm).toMatchObject({

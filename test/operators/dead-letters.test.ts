@@ -106,6 +106,27 @@ describe('a poisoned webhook', () => {
   })
 })
 
+describe.each([
+  ['deliveries', { tenant: 'acme', subscriber: 's', delivery: 'd', attempt: 2 }, 's'],
+  ['published_events', { detail: { type: 'order.placed', data: { id: 'o', tenant_id: 'acme' } } }, undefined],
+])('a message of the queue %s', (name, body, group) => {
+  const inspection: Inspection = { name, letters, table: service.table, attempts: 5 }
+
+  test('is recorded in the audit of the tenant in its body by discard', async () => {
+    const message_id = dead.put(body, group)
+    await discardLetter(inspection, message_id, operator)
+    const records = (await service.items('acme', 'audit')).filter(
+      ({ target }) => target === `dead_letters/${name}`,
+    )
+    expect(records).toMatchObject([{ action: 'dead_letters.discard', after: { message_id } }])
+  })
+
+  test('that nobody can read is discarded', async () => {
+    await discardLetter(inspection, dead.put('not JSON', group), operator)
+    expect(dead.left()).toEqual([])
+  })
+})
+
 test('a message whose event has expired is listed with the attempts of its queue', async () => {
   const message_id = dead.put('unknown', 'acme')
   expect(await listLetters(webhooks)).toMatchObject([{ message_id, attempts: 5, reason: undefined }])
