@@ -7,7 +7,8 @@ import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber } from '#shared/subscribers/subscriber.ts'
 import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
-import { type Cost, type Meter, metered } from './meter.ts'
+import type { Service } from '#test/support/service.ts'
+import { type Cost, metered } from './meter.ts'
 
 /** The cost of work on deliveries. */
 export interface DeliveryCost extends Cost {
@@ -17,19 +18,24 @@ export interface DeliveryCost extends Cost {
 
 /** Measures what the deliveries of an event to subscribers cost. */
 export async function deliveryCosts(endpoint: string): Promise<DeliveryCost[]> {
-  const more: More[] = []
-  const costs = await metered(endpoint, (meter) => measureDeliveries(meter, more))
-  return costs.map((cost, index) => {
-    const { messages, missed } = more[index] ?? { messages: 0, missed: 0 }
-    return { ...cost, readUnits: cost.readUnits + missed, messages }
+  let messages: number[] = []
+  // DynamoDB Local charges nothing for a read that finds nothing, DynamoDB one unit.
+  const missed: number[] = []
+  const costs = await metered(endpoint, async ({ service, measureWork }) => {
+    const open = () =>
+      countMissed(service.runtime.openTable(startBudget(systemClock, 600_000)), (count) => {
+        missed.push((missed.pop() ?? 0) + count)
+      })
+    messages = await runDeliveries(service, open, (what, work) => {
+      missed.push(0)
+      return measureWork(what, work)
+    })
   })
-}
-
-/** What the meter does not count. */
-interface More {
-  messages: number
-  /** Reads that found nothing: DynamoDB Local charges nothing for them, DynamoDB one unit each. */
-  missed: number
+  return costs.map((cost, index) => ({
+    ...cost,
+    readUnits: cost.readUnits + (missed[index] ?? 0),
+    messages: messages[index] ?? 0,
+  }))
 }
 
 /** Counts reads that find nothing. */
@@ -54,8 +60,17 @@ function countMissed(table: Table, count: (missed: number) => void): Table {
   }
 }
 
-async function measureDeliveries({ service, measureWork }: Meter, more: More[]): Promise<void> {
-  const { runtime } = service
+/**
+ * Runs each kind of work on deliveries once, on a table without subscribers.
+ * @param measure called with each of them
+ * @returns the messages that each sends
+ */
+export async function runDeliveries(
+  { runtime, table: unmeasured }: Service,
+  open: () => Table,
+  measure: (what: string, work: () => Promise<unknown>) => Promise<unknown>,
+): Promise<number[]> {
+  const messages: number[] = []
   let queue: QueuedDelivery[] = []
   const send = async (sent: readonly QueuedDelivery[]) => {
     queue.push(...sent)
@@ -64,20 +79,14 @@ async function measureDeliveries({ service, measureWork }: Meter, more: More[]):
   // The time stands still, so a slow machine does the same work.
   const start = systemClock.now()
   let late = 0
-  let missed = 0
   const context = () => {
     const clock = { ...systemClock, now: () => start + late }
-    const opened = runtime.openTable(startBudget(systemClock, 600_000))
-    const table = countMissed(opened, (more) => {
-      missed += more
-    })
-    return { ...runtime, table, clock, now: clock.now }
+    return { ...runtime, table: open(), clock, now: clock.now }
   }
-  const measure = async (what: string, work: () => Promise<unknown>) => {
+  const run = async (what: string, work: () => Promise<unknown>) => {
     queue = []
-    missed = 0
-    await measureWork(what, work)
-    more.push({ messages: queue.length, missed })
+    await measure(what, work)
+    messages.push(queue.length)
   }
   const fanOut = () => Promise.all(createDeliveries([JSON.stringify({ detail: event })], context(), send))
   const sweep = () => sweepDeliveries(context(), send)
@@ -101,20 +110,21 @@ async function measureDeliveries({ service, measureWork }: Meter, more: More[]):
     },
   }
 
-  await measure('sweep no subscribers', sweep)
-  await measure('look for the subscribers of an event, without any', fanOut)
-  await service.table.transact(createSubscriber(subscriberOf()))
-  await measure('sweep a subscriber without waiting deliveries', sweep)
-  await measure('queue the delivery of an event', fanOut)
-  await measure('deliver it at the first attempt', deliver(ok))
+  await run('sweep no subscribers', sweep)
+  await run('look for the subscribers of an event, without any', fanOut)
+  await unmeasured.transact(createSubscriber(subscriberOf()))
+  await run('sweep a subscriber without waiting deliveries', sweep)
+  await run('queue the delivery of an event', fanOut)
+  await run('deliver it at the first attempt', deliver(ok))
   event.event_id = 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a02'
   await fanOut()
-  await measure('fail to deliver, the first time', deliver(failing))
-  await measure('fail again', deliver(failing))
-  await measure('fail again, with a retry that waits in the table', deliver(failing))
+  await run('fail to deliver, the first time', deliver(failing))
+  await run('fail again', deliver(failing))
+  await run('fail again, with a retry that waits in the table', deliver(failing))
   late = 3_600_000
-  await measure('queue a waiting delivery, with the sweep of its subscriber', sweep)
-  await measure('deliver it at a later attempt', deliver(ok))
+  await run('queue a waiting delivery, with the sweep of its subscriber', sweep)
+  await run('deliver it at a later attempt', deliver(ok))
+  return messages
 }
 
 /** Returns the section of the benchmark's page. */

@@ -18,6 +18,7 @@ describe('the partitions of a tenant with 16 shards', () => {
     ['session', 'read', 'verify a discount with a session', 1, 48_000],
     ['login', 'write', 'log in', 2, 8000],
     ['verification', 'write', 'verify an unknown code', 2, 8000],
+    ['delivery', 'write', 'fail again, with a retry that waits in the table', 2, 8000],
     ['api_key', 'read', 'read an order with an API key', 1, 48_000],
   ] as const)(
     'named %s take the %ss of at least 5,000 requests a second',
@@ -26,6 +27,16 @@ describe('the partitions of a tenant with 16 shards', () => {
       expect(ceilingOf(loadOf(partition, kind))).toBe(ceiling)
     },
   )
+
+  test.each([
+    ['subscriber', 'read', 'look for the subscribers of an event, without any', 1, 3000],
+    ['subscriber_health', 'read', 'deliver it at the first attempt', 1, 3000],
+    ['waiting_delivery', 'write', 'fail again, with a retry that waits in the table', 2, 500],
+    ['registered-subscriber', 'read', 'sweep no subscribers', 32, 3000],
+  ] as const)('of subscribers take fewer: %s', (partition, kind, request, units, ceiling) => {
+    expect(loadOf(partition, kind)).toEqual({ partition, kind, request, units })
+    expect(ceilingOf(loadOf(partition, kind))).toBe(ceiling)
+  })
 
   test.each(['idempotency', 'rate', 'otp'])('of one name have no number: %s', (partition) => {
     expect(ceilingOf(loadOf(partition, 'write'))).toBeUndefined()

@@ -25,6 +25,7 @@ import { newEmail, requestedCode, sessionHeaders, verifyCode } from '#test/suppo
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
+import { runDeliveries } from './delivery-costs.ts'
 
 /** The shards of each tenant in the table. */
 const shards = 16
@@ -176,6 +177,7 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
     const { json: started } = await service.upload('acme', 'email\njane@example.com\n')
     await service.run('acme', started.operation_id)
   })
+  await runDeliveries(service, open, count)
   return mostExpensive(loads)
 }
 
