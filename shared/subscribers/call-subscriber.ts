@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Failure } from '../platform/base/failure.ts'
-import { checkedAddresses, connectionTo, internet, type Network } from '../platform/formats/fetch-file.ts'
+import { checkedAddresses, connectionTo, type Network } from '../platform/formats/fetch-file.ts'
 import type { Settings } from '../settings/register.ts'
-import { mayReach } from './subscriber-address.ts'
+import { addressesOf, mayReach } from './subscriber-address.ts'
 
 /** A call of a subscriber. */
 export interface SubscriberRequest {
@@ -30,7 +30,7 @@ const maxAnswerBytes = 1024
 /** Returns the network of subscribers: the internet, and the machine itself if deliveries.addresses permits it. */
 export function subscriberNetwork(settings: Settings): Network {
   return {
-    ...internet,
+    resolve: addressesOf(settings),
     mayReach: (address) => mayReach(address, settings),
     request: (url, options) => (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, options),
   }
@@ -72,7 +72,7 @@ async function responseOf(
 ): Promise<SubscriberResponse> {
   try {
     const url = new URL(text)
-    const addresses = await checkedAddresses(url, 'url', network)
+    const addresses = await checkedAddresses(url, { field: 'url', signal }, network)
     const response = await post(url, { ...connectionTo(addresses), headers, signal }, { body, network })
     const answer = await firstBytes(response)
     return { status: response.statusCode ?? 0, answer, retryAfter: response.headers['retry-after'] }

@@ -1,3 +1,5 @@
+import { lookup as lookUp } from 'node:dns/promises'
+import { internet, type Network } from '../platform/formats/fetch-file.ts'
 import { isPublicAddress, literalAddress, publicUrl } from '../platform/formats/public-address.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -14,6 +16,12 @@ export function isSubscriberUrl(text: string, settings: Settings): boolean {
 /** Returns whether a connection to an address is permitted. It is checked again for each attempt, as names move. */
 export function mayReach(address: string, settings: Settings): boolean {
   return isPublicAddress(address) || (allowsLoopback(settings) && loopback.test(address))
+}
+
+/** Returns how names are resolved. Where loopback is allowed, also names that only the machine knows, as `localhost`. */
+export function addressesOf(settings: Settings): Network['resolve'] {
+  if (!allowsLoopback(settings)) return internet.resolve
+  return async (name) => (await lookUp(name, { all: true })).map(({ address }) => address)
 }
 
 function isLoopbackUrl(url: URL, settings: Settings): boolean {

@@ -171,6 +171,21 @@ describe('a host is too slow', () => {
     await expect(get('/large', {}, changes)).rejects.toMatchObject(tooSlow('deadline'))
   })
 
+  test.each([
+    ['the deadline', 'deadline', { code: 'DEPENDENCY.timeout', details: { limit: 'deadline' } }],
+    ['the budget of the service', 'signal', { code: 'DEPENDENCY.timeout', details: undefined }],
+  ] as const)('does not look up a name beyond %s', async (_, signal, failure) => {
+    const aborted = new AbortController()
+    const resolve: Network['resolve'] = (_, given) =>
+      new Promise((_, reject) => {
+        given?.addEventListener('abort', () => reject(new Error('canceled')))
+        aborted.abort()
+      })
+    const request = requestOf('https://files.example/', { [signal]: aborted.signal })
+    const fetched = fetchFile(request, { ...network(), resolve }).next()
+    await expect(fetched).rejects.toMatchObject(failure)
+  })
+
   test('is reported only as HostFailure', async () => {
     await expect(get('/byte-by-byte', {}, impatient)).rejects.toBeInstanceOf(HostFailure)
   })

@@ -144,6 +144,20 @@ describe('an address that may not be reached', () => {
     expect(received).toMatchObject([{ headers: { host: `hooks.example.com:${port}` } }])
   })
 
+  test('is looked up until the time limit', async () => {
+    const ended = Promise.withResolvers<void>()
+    const resolve = (_: string, signal?: AbortSignal) =>
+      new Promise<string[]>(() => signal?.addEventListener('abort', () => ended.resolve()))
+    const call = request({ url: 'https://hooks.example.com', timeoutMilliseconds: 1 })
+    expect(await callSubscriber(call, { ...network, resolve })).toEqual({ reason: 'timeout' })
+    await ended.promise
+  })
+
+  test('is found for a name of the machine itself, where it may be called', async () => {
+    const addresses = await network.resolve('localhost')
+    expect(addresses.filter(network.mayReach)).not.toEqual([])
+  })
+
   test('is a failed connection if the name has no address', async () => {
     const unknown = { ...network, resolve: () => Promise.reject(new Error('ENOTFOUND')) }
     const call = request({ url: 'https://hooks.example.com' })

@@ -2,8 +2,8 @@ import { eventDefinitions } from '#functions/events.ts'
 import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import { internet } from '#shared/platform/formats/fetch-file.ts'
 import { type Preparation, prepareSubscriber } from '#shared/subscribers/prepare-subscriber.ts'
+import { addressesOf } from '#shared/subscribers/subscriber-address.ts'
 
 /** Less than the time limit of the function. */
 const budgetMilliseconds = 25_000
@@ -17,7 +17,7 @@ export const handler = eventFunction({ deploymentSecret }, (preparation: Prepara
     settings,
     clock,
     versionedKey: (purpose, version) => runtime.versionedKey(purpose, budget, version),
-    resolve: internet.resolve,
+    resolve: addressesOf(settings),
     eventTypes,
   })
 })

@@ -1,4 +1,4 @@
-import { lookup as lookUp } from 'node:dns/promises'
+import { Resolver } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
@@ -8,16 +8,42 @@ import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public
 
 /** The network for fetching files; tests replace the internet with local servers. */
 export interface Network {
-  /** Returns all addresses of a name. */
-  resolve(name: string): Promise<string[]>
+  /** Returns all addresses of a name. Ends early if the signal aborts. */
+  resolve(name: string, signal?: AbortSignal): Promise<string[]>
   mayReach(address: string): boolean
   request(url: URL, options: RequestOptions): ReturnType<typeof httpsRequest>
 }
 
 export const internet: Network = {
-  resolve: async (name) => (await lookUp(name, { all: true, verbatim: true })).map(({ address }) => address),
+  resolve: resolverOf({ timeoutMilliseconds: 2000 }),
   mayReach: isPublicAddress,
   request: httpsRequest,
+}
+
+/**
+ * Returns a function that asks the name servers, those of the system if there are no others. `dns.lookup` has four threads
+ * for all names, so slow servers of one name would delay the others. An address of one family is enough.
+ */
+export function resolverOf({
+  timeoutMilliseconds: timeout,
+  servers,
+}: {
+  timeoutMilliseconds: number
+  servers?: readonly string[]
+}): Network['resolve'] {
+  return async (name, signal) => {
+    signal?.throwIfAborted()
+    const resolver = new Resolver({ timeout, tries: 1 })
+    if (servers) resolver.setServers(servers)
+    const cancel = () => resolver.cancel()
+    signal?.addEventListener('abort', cancel)
+    const families = [resolver.resolve4(name), resolver.resolve6(name)] as const
+    const [first, second] = await Promise.allSettled(families)
+    signal?.removeEventListener('abort', cancel)
+    const addresses = [first, second].flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    if (addresses.length === 0 && first.status === 'rejected') throw first.reason
+    return addresses
+  }
 }
 
 export interface FetchRequest {
@@ -122,8 +148,9 @@ async function headOf(
   network: Network,
 ): Promise<IncomingMessage> {
   const given = new AbortController()
-  const asking = checkedAddresses(url, field, network).then((addresses) =>
-    ask(url, addresses, AbortSignal.any([signal, deadline, given.signal]), network),
+  const anySignal = AbortSignal.any([signal, deadline, given.signal])
+  const asking = checkedAddresses(url, { field, signal: anySignal }, network).then((addresses) =>
+    ask(url, addresses, anySignal, network),
   )
   try {
     return await within(headMilliseconds, 'head', asking)
@@ -139,11 +166,11 @@ async function headOf(
  */
 export async function checkedAddresses(
   url: URL,
-  field: string,
+  { field, signal }: Pick<FetchRequest, 'field' | 'signal'>,
   network: Pick<Network, 'resolve' | 'mayReach'>,
 ): Promise<readonly string[]> {
   const literal = literalAddress(url)
-  const resolved = literal === undefined ? network.resolve(url.hostname) : [literal]
+  const resolved = literal === undefined ? network.resolve(url.hostname, signal) : [literal]
   const addresses = await Promise.resolve(resolved).catch((cause) => {
     throw unreachable('name', cause)
   })
