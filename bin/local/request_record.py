@@ -19,11 +19,16 @@ SHOWN_HEADERS = {
     "www-authenticate", "x-audit-log-reason", "x-cart-id", "x-content-type-options", "x-correlation-id",
     "x-frame-options", "x-request-timeout",
 }
-SECRET_NAME = r"(?:password|_token|secret|session|credential|signature|api_?key)"
-# The lengths are bounded, because a search in text that almost matches would take long.
-SECRET_MEMBERS = re.compile(rf'("[^"]{{0,64}}{SECRET_NAME}[^"]{{0,64}}"\s*:\s*\\?)"(?:[^"\\]|\\.)*"?', re.I)
-SECRET_PARAMETERS = re.compile(rf'({SECRET_NAME}[\w-]{{0,64}}=)[^&\s"]*', re.I)
+# A `token_type` is no secret.
+SECRET_NAME = r"(?:password|token(?!_type)|secret|session|credential|signature|api[_-]?key)"
+# For text that is not JSON, such as a body that is cut off: a value that is a list or an object is hidden with all that
+# follows. The lengths are bounded, because a search in text that almost matches would take long.
+SECRET_MEMBERS = re.compile(
+    rf'("[^"]{{0,64}}{SECRET_NAME}[^"]{{0,64}}"\s*:\s*\\?)(?:"(?:[^"\\]|\\.)*"?|[\[{{].*|[^\s"\\,\]}}]+)', re.I | re.S
+)
+SECRET_PARAMETERS = re.compile(rf'({SECRET_NAME}[\w.%\[\]-]{{0,64}}=)[^&\s"]*', re.I)
 SECRET_VALUES = re.compile(r"eyJ[\w-]{6,512}\.[\w-]+(?:\.[\w-]*)?|\b(?:ck|sk|whsec)_[\w+/=.-]+")
+ESCAPED = re.compile(r"(?:\\{1,8}u00|%)([2-7][0-9a-f])", re.I)
 
 
 def request_record(method, path, headers, body, status, sent_headers, sent_body) -> dict:
@@ -45,7 +50,7 @@ def message(headers, body) -> dict:
     """Returns the headers, the start of the body, and the number of the body's bytes."""
     content = body.encode() if isinstance(body, str) else body or b""
     # A secret at the end of the part that is shown is complete, so that it is found.
-    text = without_secrets(content[: 2 * BODY_CHARACTERS].decode("utf-8", errors="replace"))
+    text = without_secrets(without_members(content.decode("utf-8", errors="replace"))[: 2 * BODY_CHARACTERS])
     shown = {name.lower(): shown_header(name.lower(), value) for name, value in (headers or {}).items()}
     return {"headers": shown, "body": text[:BODY_CHARACTERS], "bytes": len(content)}
 
@@ -56,9 +61,32 @@ def shown_header(name: str, value) -> str:
     return without_secrets(value if isinstance(value, str) else ", ".join(map(str, value)))[:PATH_CHARACTERS]
 
 
+def without_members(text: str) -> str:
+    """Returns JSON with the values of secret members hidden, and other text as it is."""
+    found = False
+
+    def hide(members):
+        nonlocal found
+        secret = {name for name, _ in members if re.search(SECRET_NAME, name, re.I)}
+        found = found or bool(secret)
+        return {name: HIDDEN if name in secret else value for name, value in members}
+
+    try:
+        value = json.loads(text, object_pairs_hook=hide)
+    except (ValueError, RecursionError):
+        return text
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if found else text
+
+
 def without_secrets(text: str) -> str:
-    text = SECRET_MEMBERS.sub(rf'\1"{HIDDEN}"', text)
+    """Returns the text with its secrets hidden, and with letters instead of their escapes."""
+    text = SECRET_MEMBERS.sub(rf'\1"{HIDDEN}"', ESCAPED.sub(unescaped, text))
     return SECRET_VALUES.sub(HIDDEN, SECRET_PARAMETERS.sub(rf"\1{HIDDEN}", text))
+
+
+def unescaped(match) -> str:
+    character = chr(int(match[1], 16))
+    return character if character.isalnum() or character in "-_." else match[0]
 
 
 def error_code_of(body) -> str | None:

@@ -88,6 +88,26 @@ describe('the record of a request', () => {
       '{"access_token":"x","token_type":"Bearer"}',
       '{"access_token":"hidden","token_type":"Bearer"}',
     ],
+    ['a member token', '{"token":"x"}', '{"token":"hidden"}'],
+    ['a member accessToken', '{"accessToken":"x"}', '{"accessToken":"hidden"}'],
+    ['a list', '{"password":["x",["y"]],"a":1}', '{"password":"hidden","a":1}'],
+    ['a number', '{"a":[{"password":123456}]}', '{"a":[{"password":"hidden"}]}'],
+    ['a name with an escape', String.raw`{"pass\u0077ord":"x"}`, '{"password":"hidden"}'],
+    ['a member that is repeated', '{"a":{"password":"x"},"a":1}', '{"a":1}'],
+    ['a list of a body that is cut off', '{"a":{"password":["x","y"', '{"a":{"password":"hidden"'],
+    ['a number of a body that is cut off', '{"a":{"password":123,"b":', '{"a":{"password":"hidden","b":'],
+    ['an escape of a body that is cut off', String.raw`{"pass\u0077ord":"x`, '{"password":"hidden"'],
+    [
+      'JSON in text',
+      String.raw`{"note":"{\"password\":\"x\"}"}`,
+      String.raw`{"note":"{\"password\":\"hidden"}`,
+    ],
+    ['a form', 'a=1&pass%77ord=x&b=2', 'a=1&password=hidden&b=2'],
+    [
+      'the session of a link',
+      '{"url":"https://b/f?X-Amz-Security-Token=ab%2F12&b=2"}',
+      '{"url":"https://b/f?X-Amz-Security-Token=hidden&b=2"}',
+    ],
     ['a session', '{"session_id":"x"}', '{"session_id":"hidden"}'],
     ['a token in text', `{"note":"${token}"}`, '{"note":"hidden"}'],
     ['an API key in text', '{"note":"ck_a.b-c"}', '{"note":"hidden"}'],
@@ -109,6 +129,21 @@ describe('the record of a request', () => {
   test('hides secrets in the query', async () => {
     const { path } = await recordOf({ path: `/imports?page_size=1&access_token=abc&x=${token}` })
     expect(path).toBe('/imports?page_size=1&access_token=hidden&x=hidden')
+  })
+
+  test.each([
+    ['token', 'token=abc', 'token=hidden'],
+    ['X-Amz-Security-Token', 'X-Amz-Security-Token=abc', 'X-Amz-Security-Token=hidden'],
+    ['password, with an escape', 'pass%77ord=abc', 'password=hidden'],
+  ])('hides the parameter %s', async (_, query, shown) => {
+    const { path } = await recordOf({ path: `/f?a=1&${query}&b=%26` })
+    expect(path).toBe(`/f?a=1&${shown}&b=%26`)
+  })
+
+  test('hides a secret behind the part of a long body that is shown', async () => {
+    const long = 'a'.repeat(20_000)
+    const { request } = await recordOf({ body: `{"password":["${long}"],"b":1}` })
+    expect(request.body).toBe('{"password":"hidden","b":1}')
   })
 
   test('keeps the start of a long body, and its length', async () => {
