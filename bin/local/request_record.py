@@ -1,7 +1,7 @@
 """Describes a request and its response for the console. Secrets are hidden, because this is written to a file.
 
 The value of a header is shown only if the header is known to carry no secret. In bodies and addresses, the values of
-members such as `password` and `access_token` are hidden, and so are tokens, keys and signed links wherever they appear.
+members and parameters such as `password` and `access_token` are hidden, and so are tokens and keys wherever they appear.
 """
 
 import json
