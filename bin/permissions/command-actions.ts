@@ -89,7 +89,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'subscribers re-encrypt': ['dynamodb:Query', 'lambda:InvokeFunction', ...changing],
   'deliveries list': ['dynamodb:Query'],
   'deliveries resend': ['dynamodb:DeleteItem', 'sqs:SendMessage', ...changing],
-  'deliveries replay': ['dynamodb:Query', 'sqs:SendMessage', ...changing],
+  'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
   'refunds list': ['dynamodb:Query'],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
   verify: ['secretsmanager:GetSecretValue', ...purging],

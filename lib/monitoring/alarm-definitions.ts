@@ -102,7 +102,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The service stopped sending events to a subscriber of a tenant: it answered 410, or failed for days. Its events are held.',
-    act: 'Find out which one, and tell its tenant. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable.',
+    act: 'Find out which one, and tell its tenant. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable. Follow the section Subscribers of docs/operations.md.',
     queries: [
       {
         group: 'DeliveriesSendLog',

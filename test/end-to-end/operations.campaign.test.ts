@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import { provisionedIn } from '#bin/commands/freeze/provisioned-concurrency.ts'
@@ -16,6 +17,7 @@ import { sentMails } from '#bin/local/mail.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { player, procedureIn } from '#test/support/procedures.ts'
 import { withoutStandIns } from '#test/support/stand-ins.ts'
+import { type SubscriberEndpoint, startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import { listen } from './bus-listener.ts'
 import { type Deployment, deploy, type HttpAnswer } from './deployment.ts'
 import { recordedActions } from './recorded-actions.ts'
@@ -26,6 +28,8 @@ const changes = {
   // A dropped key is refused soon.
   'secrets.maxAgeSeconds': 10,
   'limits.provisionedConcurrency': { 'orders.create': 2 },
+  // A failed delivery has had its last attempt soon.
+  'deliveries.schedule': { retriesAfterSeconds: [1], jitter: 0, maxRetryAfterSeconds: 0 },
 }
 
 let service: Deployment
@@ -302,6 +306,120 @@ describe('a rotation of an API key, and the end of a session', () => {
   test('has no further command', () => expect(page.left).toEqual([]))
 })
 
+describe('subscribers', () => {
+  let page: Awaited<ReturnType<typeof procedure>>
+  let endpoint: SubscriberEndpoint
+  let file: string
+  let id: string
+  const from = new Date().toISOString()
+  const registered = async () => JSON.parse(await readFile(file, 'utf8'))
+  const list = (...more: string[]) =>
+    service.run('deliveries', 'list', '--tenant', tenant, '--subscriber', id, ...more)
+  /** The events of orders that verify with a secret. */
+  const received = (secret: string) => endpoint.verified(secret).filter(({ type }) => type === 'order.placed')
+
+  beforeAll(async () => {
+    endpoint = await startSubscriberEndpoint()
+    file = join(folder, 'subscriber.json')
+    Object.assign(placeholders, { 'subscriber.json': file, 'https://shop.acme.example': endpoint.url })
+    page = await procedure('Subscribers')
+  }, 60_000)
+  afterAll(() => endpoint?.stop())
+
+  test('are registered and tested', async () => {
+    await page.next('npx commerce subscribers create')
+    id = (await registered()).id
+    placeholders.SUBSCRIBER_ID = id
+    expect(lines(await page.next('npx commerce subscribers list'))).toMatchObject([{ id, state: 'active' }])
+    expect(lines(await page.next('npx commerce subscribers test'))).toMatchObject([{ accepted: true }])
+    expect(endpoint.verified((await registered()).secret)).toMatchObject([{ type: 'ping' }])
+  })
+
+  test('that fail are listed with their attempts, paused and moved', async () => {
+    endpoint.status = 500
+    await placed()
+    await until(
+      () => list('--failed'),
+      ({ length }) => length > 0,
+    )
+    const [failed] = lines(await page.next('npx commerce deliveries list'))
+    expect(failed).toMatchObject({ state: 'failed', attempts: [{ status: 500 }, { status: 500 }] })
+    placeholders.DELIVERY_ID = failed.id
+    await page.next('npx commerce subscribers pause')
+    expect(lines(await page.next('npx commerce subscribers update'))).toMatchObject([
+      { url: `${endpoint.url}/hooks/v2` },
+    ])
+  })
+
+  test('get what was held, and what had failed, after they are resumed', async () => {
+    const { secret } = await registered()
+    const { json: held } = await placed()
+    await until(list, (all) => all.some(({ state }) => state === 'held'))
+    endpoint.status = 200
+    await page.next('npx commerce subscribers test')
+    await page.next('npx commerce subscribers resume')
+    await until(
+      async () => received(secret),
+      (all) => all.some(({ data }) => data.id === held.id),
+    )
+    Object.assign(page.values, { FROM: from, TO: new Date().toISOString() })
+    await page.next('npx commerce deliveries resend')
+    const resent = await until(list, (all) =>
+      all.every(({ state }) => state === 'succeeded' || state === 'failed'),
+    )
+    expect(resent.find((one) => one.id === placeholders.DELIVERY_ID)).toMatchObject({ state: 'succeeded' })
+    const before = endpoint.verified(secret).length
+    const [replay] = lines(await page.next('npx commerce deliveries replay'))
+    expect(replay.resent).toBeGreaterThanOrEqual(2)
+    await until(
+      async () => endpoint.verified(secret).length,
+      (count) => count >= before + replay.resent,
+    )
+  })
+
+  test('sign with both secrets after a rotation, and with the new one alone at once', async () => {
+    const { secret: first } = await registered()
+    await page.next('npx commerce subscribers rotate-secret')
+    const { secret: second } = await registered()
+    const { json: overlapping } = await placed()
+    const has = (order: string) => (events: { data: Record<string, unknown> }[]) =>
+      events.some(({ data }) => data.id === order)
+    for (const secret of [first, second]) await until(async () => received(secret), has(overlapping.id))
+    await page.next('npx commerce subscribers rotate-secret')
+    const { secret: third } = await registered()
+    const { json: alone } = await placed()
+    await until(async () => received(third), has(alone.id))
+    expect(received(second).map(({ data }) => data.id)).not.toContain(alone.id)
+  })
+
+  test('keep their secrets after a rotation of the secret of the deployment', async () => {
+    const rotation = await procedure('Rotate the secret of the deployment')
+    const secrets = new SecretsManagerClient(service.aws)
+    const stored = await stackResources('commerce-local', new CloudFormationClient(service.aws))
+    const SecretId = stored.find(({ logicalId }) => logicalId.startsWith('DeploymentSecret'))?.physicalId
+    await secrets.send(new PutSecretValueCommand({ SecretId, SecretString: 'n'.repeat(64) }))
+    await until(
+      async () => (await service.run('subscribers', 're-encrypt'))[0]?.re_encrypted,
+      (count) => count === 1,
+    )
+    rotation.values.SECRET = String(SecretId)
+    expect(lines(await rotation.next('npx commerce subscribers re-encrypt'))).toMatchObject([
+      { re_encrypted: 0, unreadable: [] },
+    ])
+    const { secret } = await registered()
+    const before = endpoint.verified(secret).length
+    await service.run('subscribers', 'test', id, '--tenant', tenant)
+    expect(endpoint.verified(secret).length).toBe(before + 1)
+    expect(rotation.left).toEqual([])
+  })
+
+  test('are deleted', async () => {
+    await page.next('npx commerce subscribers delete')
+    expect(await service.run('subscribers', 'list', '--tenant', tenant)).toEqual([])
+    expect(page.left).toEqual([])
+  })
+})
+
 test('refunds without a difference are compared, and an outcome is sent', async () => {
   const pay = () =>
     service.send('/v1/refunds', {
@@ -394,6 +512,7 @@ describe('permissions of the commands above', () => {
       ...['freeze', 'unfreeze', 'preflight'],
       ...['holds set', 'holds list', 'holds release'],
       ...['tenants block', 'tenants unblock', 'tenants blocked'],
+      'subscribers re-encrypt',
     ],
   )
 })

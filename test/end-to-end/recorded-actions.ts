@@ -15,10 +15,6 @@ const notPlayed: Record<string, string[]> = {
   'holds set': ['dynamodb:Query'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
-  // A version of the deployment's secret that is not the current one.
-  'subscribers re-encrypt': ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
-  // Held deliveries.
-  'subscribers resume': ['dynamodb:BatchGetItem', 'dynamodb:DeleteItem', 'dynamodb:Query'],
   // A profile that names an account or a restored table, and a deployment with -c freeze.
   preflight: ['dynamodb:DescribeTable', 'lambda:GetProvisionedConcurrencyConfig', 'sts:GetCallerIdentity'],
 }

@@ -265,6 +265,23 @@ describe('deliveries replay', () => {
     expect(eventsReceived().sort()).toEqual(events.sort())
   })
 
+  test('sends what was skipped, and leaves no entry of it', async () => {
+    const range = await window(async () => {
+      await service.change(subscriber, { state: 'paused' })
+      await service.publish()
+      await service.run()
+    })
+    await resumeSubscriber(operator, ref(), { skip: true })
+    expect(await replayDeliveries(operator, ref(), { window: range })).toBe(1)
+    await service.runFor(120)
+    expect([service.received.length, await service.waiting()]).toEqual([1, []])
+  })
+
+  test('sends no test events again', async () => {
+    const range = await window(() => testSubscriber(operator, ref()))
+    expect(await replayDeliveries(operator, ref(), { window: range })).toBe(0)
+  })
+
   test('leaves alone what is still to be sent', async () => {
     const range = await window(() => deliver(500))
     expect(await replayDeliveries(operator, ref(), { window: range })).toBe(0)
@@ -338,6 +355,17 @@ describe('subscribers resume', () => {
     await resumeSubscriber(operator, ref(), { skip: true })
     await service.runFor(3600)
     expect(eventsReceived()).toEqual([event_id])
+  })
+
+  test('with --skip drops an event with two entries', async () => {
+    await held()
+    const [entry] = await service.waiting()
+    if (!entry) throw new Error('there is no entry')
+    // The sweep had queued it, and was stopped before it removed the earlier entry.
+    const other = entry.sk.endsWith('0') ? '1' : '0'
+    await service.table.insertMany([{ ...entry, sk: `${entry.sk.slice(0, -1)}${other}` }])
+    expect(await service.waiting()).toHaveLength(3)
+    expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 2 })
   })
 
   test('with --skip leaves no entry of a dropped event', async () => {

@@ -10,6 +10,8 @@ export const playedBy: Readonly<Record<string, string>> = {
   'Dead letters': campaign,
   'Rotate the key that signs webhooks': campaign,
   'Rotate an API key, end a session': campaign,
+  'Rotate the secret of the deployment': campaign,
+  Subscribers: campaign,
   'Compare refunds with the payment provider': campaign,
   'Legal hold': campaign,
   Erasure: campaign,
@@ -70,6 +72,16 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       test: {
         file: 'test/infrastructure/documented-commands.test.ts',
         title: '`%s` fails for the missing credentials',
+      },
+    },
+  ],
+  'Rotate the secret of the deployment': [
+    {
+      command: 'aws secretsmanager',
+      because: 'the tests store the new value with the SDK',
+      test: {
+        file: 'test/subscribers/signing-secret.test.ts',
+        title: 'opens after a rotation of the secret of the deployment',
       },
     },
   ],

@@ -15,7 +15,7 @@ export interface SubscriberEndpoint {
   url: string
   /** The status of all responses. */
   status: number
-  /** Returns the received events whose signature verifies with the secret, in order. */
+  /** Returns the received events that the secret signed, in order. Their age does not count. */
   verified(secret: string): ReceivedEvent[]
   stop(): Promise<void>
 }
@@ -34,13 +34,12 @@ export async function startSubscriberEndpoint(): Promise<SubscriberEndpoint> {
     status: 200,
     verified(secret) {
       const webhook = new Webhook(secret)
-      return received.flatMap(({ body, headers }) => {
-        try {
-          return [webhook.verify(body, headers) as ReceivedEvent]
-        } catch {
-          return []
-        }
+      const signed = received.filter(({ body, headers }) => {
+        const at = new Date(Number(headers['webhook-timestamp']) * 1000)
+        const signature = webhook.sign(String(headers['webhook-id']), at, body)
+        return headers['webhook-signature']?.split(' ').includes(signature)
       })
+      return signed.map(({ body }) => JSON.parse(body))
     },
     async stop() {
       const closed = once(server, 'close')

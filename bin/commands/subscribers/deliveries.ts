@@ -7,6 +7,7 @@ import {
   type Delivery,
   type DeliveryState,
   dueAt,
+  pingType,
   resendDelivery,
   skipDelivery,
   type WaitingDelivery,
@@ -88,8 +89,8 @@ export async function resend(operator: SubscriberOperator, tenant: string, id: s
 }
 
 /**
- * Sends the deliveries of a time again that have ended, in the order of their events: those that are still waiting or
- * held are sent without it.
+ * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or held are
+ * sent without it, and test events are not sent again.
  * @returns how many
  */
 export async function replayDeliveries(
@@ -105,6 +106,7 @@ export async function replayDeliveries(
   const ended = { ...window, states: ['succeeded', 'failed', 'skipped'] as const }
   for await (const deliveries of batchesOf(deliveriesOf(table, ref, ended)))
     await inParallel(deliveries, async (delivery) => {
+      if (delivery.type === pingType) return
       const { changes, message } = resendDelivery(ref.tenant, delivery, clock.now())
       // A delivery with a new attempt is being sent again by somebody else.
       if (await table.transact(changes)) return
@@ -120,7 +122,9 @@ export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef)
   const { table } = operator
   let skipped = 0
   for await (const entries of waitingDeliveriesOf(table, ref)) {
-    const keys = entries.map(({ delivery }) => keyOf(ref.tenant, 'delivery', delivery))
+    // A delivery has two entries if the sweep was stopped after it had queued it.
+    const ids = new Set(entries.map(({ delivery }) => delivery))
+    const keys = [...ids].map((id) => keyOf(ref.tenant, 'delivery', id))
     const deliveries = keys.length > 0 ? (await table.getMany(keys)).map(asDelivery) : []
     for (const delivery of deliveries)
       if (delivery.state === 'held' && !(await table.transact(skipDelivery(ref.tenant, delivery))))

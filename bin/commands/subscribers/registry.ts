@@ -29,7 +29,8 @@ type SubscriberLine = Omit<Subscriber, 'secrets'>
 const maxSecrets = 8
 
 /**
- * Registers a subscriber.
+ * Registers a subscriber. Registrations at the same moment count the same others, so together they can exceed the
+ * maximum.
  * @returns its public fields, and the secret that signs its events, which cannot be read again
  * @throws Error for fields that the deployment rejects, for one subscriber too many, or for one that exists already
  */
