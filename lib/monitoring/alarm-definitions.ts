@@ -102,12 +102,12 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The service stopped sending events to a subscriber of a tenant: it answered 410, or failed for days. Its events are held.',
-    act: 'Find out which one, and tell its tenant. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable. Follow the section Subscribers of docs/operations.md.',
+    act: 'Tell its tenant: the query names both. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable. Follow the section Subscribers of docs/operations.md.',
     queries: [
       {
         group: 'DeliveriesSendLog',
         query:
-          'fields @timestamp, correlation_id | filter code = "SUBSCRIBER_DISABLED" | sort @timestamp desc',
+          'fields @timestamp, tenant, subscriber, correlation_id | filter code = "SUBSCRIBER_DISABLED" | sort @timestamp desc',
       },
     ],
     thresholds: [

@@ -2,7 +2,7 @@ import { auditPut } from '../platform/audit/record.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Attempt, Delivery } from './delivery.ts'
 import { moveSubscriber, type Subscriber } from './subscriber.ts'
-import type { SubscriberHealth } from './subscriber-health.ts'
+import { failingSince, type SubscriberHealth } from './subscriber-health.ts'
 
 /** A failed attempt, and what was read before it. */
 interface FailedWork extends Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'log'> {
@@ -19,8 +19,9 @@ export function disablingReason(
   { health, subscriber, settings, now }: FailedWork,
 ): Subscriber['reason'] {
   if (reason === 'gone') return 'gone'
-  if (!health?.failing_since) return undefined
-  const since = Math.max(health.failing_since, Date.parse(subscriber.updated_at))
+  const failing = failingSince(health, now(), settings)
+  if (failing === undefined) return undefined
+  const since = Math.max(failing, Date.parse(subscriber.updated_at))
   return now() - since >= settings['deliveries.disableAfterDays'] * dayMilliseconds ? 'failing' : undefined
 }
 
@@ -38,5 +39,5 @@ export async function disableSubscriber(reason: 'gone' | 'failing', work: Failed
   const actor = { sub: 'deliveries', tenant, role: undefined }
   const { onFailure: _, ...move } = moveSubscriber(subscriber, 'disable', { now: work.now(), reason })
   const refusal = await table.transact([move, auditPut(actor, entry, { correlation, clock, settings })])
-  if (!refusal) log.alert('SUBSCRIBER_DISABLED', correlation)
+  if (!refusal) log.alert('SUBSCRIBER_DISABLED', correlation, { tenant, subscriber: id })
 }

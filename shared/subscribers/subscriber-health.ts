@@ -9,7 +9,9 @@ import type { SubscriberRef } from './subscriber.ts'
  * subscriber costs no write. All times are in milliseconds since 1970; 0 and absent mean the same.
  */
 export interface SubscriberHealth extends Key {
-  /** The time of the first failure since the last success. */
+  /** The time of the latest recorded failure since the last success. Failures are recorded at most hourly. */
+  failed_at?: number
+  /** The time of the second recorded failure since the last success or `longestSilence`. */
   failing_since?: number
   /** The number of timeouts in a row. */
   timeouts?: number
@@ -32,6 +34,7 @@ interface HealthContext {
 
 /** A call that a killed process made ends at the latest so many milliseconds after its time limit. */
 const leaseMarginMilliseconds = 10_000
+const hourMilliseconds = 3600 * 1000
 
 export function healthKey({ tenant, subscriber }: SubscriberRef): Key {
   return keyOf(tenant, 'subscriber_health', subscriber)
@@ -115,8 +118,8 @@ function leaseEnd(now: number, settings: Settings): number {
 export type CallEnd = 'success' | 'failure' | 'timeout'
 
 /**
- * Records the result of a call, if it changes anything: a first failure or success, and each timeout. A response in time
- * closes the breaker, also that of a failure.
+ * Records the result of a call, if it changes anything: a failure each hour, a first success, and each timeout. A response
+ * in time closes the breaker, also that of a failure.
  * @param known the health that was read before the call
  */
 export async function recordCall(
@@ -126,17 +129,50 @@ export async function recordCall(
   context: HealthContext,
 ): Promise<void> {
   const { table } = context
-  if (end !== 'success' && !known?.failing_since) {
-    const condition = { absentOrBelow: { attribute: 'failing_since', value: 1 } }
-    await table.update({ ...healthUpdate(ref, { failing_since: context.now() }, context), condition })
-  }
+  if (end !== 'success') await recordFailure(ref, known, context)
   if (end === 'timeout') return recordTimeout(ref, context)
-  const { failing_since, timeouts, open_until } = known ?? {}
+  const { failed_at, timeouts, open_until } = known ?? {}
   const set = {
-    ...(end === 'success' && failing_since && { failing_since: 0 }),
+    ...(end === 'success' && failed_at && { failed_at: 0, failing_since: 0 }),
     ...((timeouts || open_until) && { timeouts: 0, open_until: 0, pause_seconds: 0 }),
   }
   if (Object.keys(set).length > 0) await table.update(healthUpdate(ref, set, context))
+}
+
+/**
+ * Records a failure if the latest one is an hour old. The time of failures begins with the second one: a success that
+ * started before the first one did not know that there was anything to clear.
+ */
+async function recordFailure(
+  ref: SubscriberRef,
+  known: SubscriberHealth | undefined,
+  context: HealthContext,
+): Promise<void> {
+  const now = context.now()
+  const { failed_at = 0, failing_since = 0 } = known ?? {}
+  if (now - failed_at < hourMilliseconds) return
+  const isInterrupted = now - failed_at > longestSilence(context.settings)
+  const set = { failed_at: now, failing_since: isInterrupted ? 0 : failing_since || now }
+  const condition = failed_at
+    ? { matches: { failed_at } }
+    : { absentOrBelow: { attribute: 'failed_at', value: 1 } }
+  await context.table.update({ ...healthUpdate(ref, set, context), condition })
+}
+
+/** Returns the longest time between two failures of a subscriber that fails all the time, in milliseconds. */
+function longestSilence(settings: Settings): number {
+  const { retriesAfterSeconds } = settings['deliveries.schedule']
+  return 24 * hourMilliseconds + Math.max(0, ...retriesAfterSeconds) * 1000
+}
+
+/** Returns since when a subscriber fails without a pause or a success; undefined if it does not. */
+export function failingSince(
+  health: SubscriberHealth | undefined,
+  now: number,
+  settings: Settings,
+): number | undefined {
+  const { failed_at = 0, failing_since = 0 } = health ?? {}
+  return failing_since > 0 && now - failed_at <= longestSilence(settings) ? failing_since : undefined
 }
 
 /** Counts a timeout. Opens the breaker at the limit, and for twice as long if the call was its probe. */

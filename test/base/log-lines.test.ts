@@ -43,6 +43,12 @@ describe.each([
     expect(JSON.parse(line).level).toBe('ERROR')
   })
 
+  test('names the subscriber that an alarm is about, and its tenant', () => {
+    const about = { tenant: 'acme', subscriber: 'sub-1' }
+    const line = outputOf((log) => log.alert('SUBSCRIBER_DISABLED', { id: 'corr-1', trace: {} }, about))
+    expect(JSON.parse(line)).toMatchObject({ code: 'SUBSCRIBER_DISABLED', ...about })
+  })
+
   test('names the trace of an invocation', () => {
     process.env._X_AMZN_TRACE_ID = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=557abc;Sampled=1'
     const line = outputOf(published)

@@ -100,7 +100,7 @@ describe('settings of deliveries', () => {
   test('deliveries.disableAfterDays: how long a subscriber may fail', async () => {
     const states: (string | undefined)[] = []
     for (const service of await services('deliveries.disableAfterDays')) {
-      const { subscriber } = await attempts(service, { status: 500, answer: '' }, 25 * 3600)
+      const { subscriber } = await attempts(service, { status: 500, answer: '' }, 27 * 3600)
       await service.publish()
       await service.run()
       states.push((await service.subscriber(subscriber))?.state)

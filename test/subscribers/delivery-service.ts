@@ -1,6 +1,6 @@
 import { subscriptions } from '#functions/subscriptions.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
-import type { AlertCode } from '#shared/platform/base/log.ts'
+import type { AlertCode, Log } from '#shared/platform/base/log.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -45,6 +45,8 @@ export interface DeliveryService {
   clock: MovableClock
   table: Table
   alerts: AlertCode[]
+  /** The subscribers that the alerts name. */
+  alertsAbout: Parameters<Log['alert']>[2][]
   received: Received[]
   /** The bodies of messages that failed too often. */
   deadLetters: string[]
@@ -129,7 +131,12 @@ export async function startDeliveries({
     settings,
     now: () => clock.now(),
     isBlocked: async (tenant: string) => service.blocked.has(tenant),
-    log: { alert: (code: AlertCode) => service.alerts.push(code) } as never,
+    log: {
+      alert(code, _, about) {
+        service.alerts.push(code)
+        service.alertsAbout.push(about)
+      },
+    } satisfies Pick<Log, 'alert'> as never,
   })
 
   async function runBatch(batch: Queued[]): Promise<void> {
@@ -174,6 +181,7 @@ export async function startDeliveries({
     clock,
     table,
     alerts: [],
+    alertsAbout: [],
     received: [],
     deadLetters: [],
     sweepFaults: [],

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
@@ -239,6 +240,7 @@ describe('a failed attempt', () => {
     expect(await service.subscriber(subscriber)).toMatchObject({ state: 'disabled', reason: 'gone' })
     expect(await onlyDelivery()).toMatchObject({ state: 'held', attempted: 1 })
     expect(service.alerts).toEqual(['SUBSCRIBER_DISABLED'])
+    expect(service.alertsAbout).toEqual([{ tenant: subscriber.tenant_id, subscriber: subscriber.id }])
     expect(await service.audit()).toMatchObject([
       {
         action: 'subscriber.disable',
@@ -277,11 +279,14 @@ describe('a subscriber that fails', () => {
     }
   }
 
+  /** The time from the first failure to the second one that is recorded: the sum of the first retries. */
+  const secondFailure = 2.6 * 3600
+
   test('for 5 days is disabled once, and its events are held', async () => {
     const subscriber = await service.add()
     await failFor(5 * day)
     expect((await service.subscriber(subscriber))?.state).toBe('active')
-    await failFor(3600)
+    await failFor(secondFailure)
     expect(await service.subscriber(subscriber)).toMatchObject({ state: 'disabled', reason: 'failing' })
     expect(service.alerts).toEqual(['SUBSCRIBER_DISABLED'])
     const { event_id: eventId } = await service.publish()
@@ -292,13 +297,49 @@ describe('a subscriber that fails', () => {
     expect(held).toMatchObject({ state: 'held', attempted: 0 })
   })
 
+  test('is not disabled by a new failure after days without a call', async () => {
+    const subscriber = await service.add()
+    respondWith(failing)
+    for (const _ of [1, 2]) {
+      await service.publish()
+      await service.runFor(2 * day)
+      service.clock.advance(4 * day * 1000)
+    }
+    expect((await service.subscriber(subscriber))?.state).toBe('active')
+  })
+
+  test('does not count from a failure during a call that succeeded', async () => {
+    const subscriber = await service.add()
+    service.respond = async () => {
+      if (service.received.length === 1) return failing
+      while (!(await service.health(subscriber))?.failed_at) await setImmediate()
+      return ok
+    }
+    for (const _ of [1, 2]) await service.publish()
+    await service.run()
+    expect(await service.health(subscriber)).toMatchObject({ failing_since: 0 })
+  })
+
+  test('has its failures recorded once an hour', async () => {
+    const subscriber = await service.add()
+    respondWith(failing)
+    await service.publish()
+    await service.run()
+    const first = await service.health(subscriber)
+    await service.runFor(3599)
+    expect(await service.health(subscriber)).toEqual(first)
+    await service.publish()
+    await service.runFor(3600)
+    expect(await service.health(subscriber)).not.toEqual(first)
+  })
+
   test('is not disabled if one of its deliveries succeeded', async () => {
     const subscriber = await service.add()
     await failFor(3 * day)
     respondWith(ok, failing)
     await service.publish()
     await service.run()
-    expect(await service.health(subscriber)).toMatchObject({ failing_since: 0 })
+    expect(await service.health(subscriber)).toMatchObject({ failing_since: 0, failed_at: 0 })
     await failFor(3 * day)
     expect((await service.subscriber(subscriber))?.state).toBe('active')
   })

@@ -112,8 +112,8 @@ export interface JobLine {
 export interface Log {
   request(line: RequestLine): void
   report(notice: LogReport): void
-  /** Logs and counts what an alarm reports. */
-  alert(code: AlertCode, correlation: Correlation): void
+  /** Logs and counts what an alarm reports, and which subscriber it is about. */
+  alert(code: AlertCode, correlation: Correlation, about?: { tenant: string; subscriber: string }): void
   relay(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
   /** Logs a received event that failed, or counts one that was ignored. */
   event(line: EventLine): void
@@ -209,9 +209,9 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
         ...(fault !== undefined && { ...metrics(...errors(error)), fault: describe(fault) }),
       })
     },
-    alert(code, correlation) {
+    alert(code, correlation, about) {
       const metric = metrics({ metric: alertMetric, members: { code, alerts: 1 } })
-      write('alert', true, { code, correlation_id: correlation.id, ...metric })
+      write('alert', true, { code, correlation_id: correlation.id, ...about, ...metric })
     },
     event({ code, eventId, eventType, isKnownType, correlation, fault }) {
       const members = { ignored_type: isKnownType ? eventType : 'other', ignored_events: 1 }
