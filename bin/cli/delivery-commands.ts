@@ -62,7 +62,7 @@ function defineList(define: Define): void {
 function defineResend(define: Define): void {
   define(
     'deliveries resend',
-    'Send a recorded delivery again, with the same event id. Its attempts start over.',
+    'Send a recorded delivery again, with the same event id. Its attempts start over. It prints the state: waiting, or held while the subscriber is paused or disabled. It refuses a delivery that has expired, and those of a blocked tenant.',
     'deliveries resend DELIVERY_ID --tenant acme',
   )
     .argument('<id>', 'the delivery')
@@ -70,8 +70,7 @@ function defineResend(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { resend } = await import('../commands/subscribers/deliveries.ts')
-      await resend(await operatorOf(stack), tenant, id)
-      printRecord({ id, resent: true })
+      printRecord({ id, state: await resend(await operatorOf(stack), tenant, id) })
     })
 }
 

@@ -104,7 +104,12 @@ function defineStates(define: Define): void {
     .action(async (id, { tenant, skip, yes, stack }) => {
       const { resumeSubscriber } = await import('../commands/subscribers/registry.ts')
       if (skip) await confirm(`Drop the held events of the subscriber ${id} of ${tenant}?`, yes)
-      printRecord(await resumeSubscriber(await operatorOf(stack), { tenant, subscriber: id }, { skip }))
+      const operator = await operatorOf(stack)
+      printRecord(
+        await withProgress((report) =>
+          resumeSubscriber(operator, { tenant, subscriber: id }, { skip, report }),
+        ),
+      )
     })
 }
 

@@ -135,6 +135,7 @@ const procedures: readonly Statement[] = [
   passRole('RestoreWithThisRole', 'commerce-restore', 'backup'),
   passRole('BackUpWithTheRoleOfTheStack', 'commerce-*-BackupRole*', 'backup'),
   passRole('ChangeSchedulesWithTheirRoles', 'commerce-*', 'scheduler'),
+  { Sid: 'FindWhatListenersLeft', Action: ['events:ListRules', 'sqs:ListQueues'], Resource: '*' },
   { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
   {
     Sid: 'DescribeSecrets',

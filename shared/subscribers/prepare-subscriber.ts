@@ -48,8 +48,7 @@ export async function prepareSubscriber(
   }
   const rejection = await rejectionOf(check, context)
   if (rejection !== undefined) return { ...prepared, rejection }
-  for (const { owner, sealed } of reseal)
-    prepared.resealed.push(await resealSecret(sealed, owner, context).catch(() => null))
+  for (const { owner, sealed } of reseal) prepared.resealed.push(await resealSecret(sealed, owner, context))
   if (!issue) return prepared
   const secret = newSecret(clock.randomBytes)
   return { ...prepared, issued: { secret, sealed: await sealSecret(secret, issue, context) } }

@@ -1,3 +1,4 @@
+import { Failure } from '../platform/base/failure.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
 import { signatureOf, webhookKeys } from '../platform/identity/signature.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -45,15 +46,28 @@ export async function openSecret(
   return unseal(key, sealed.slice(end + 1), placeOf(owner))
 }
 
-/** Returns a sealed secret as the current version of the deployment's secret seals it: unchanged if it did already. */
+/**
+ * Returns a sealed secret as the current version of the deployment's secret seals it: unchanged if it did already; null if
+ * it can never be opened, because its version is gone or it was sealed for another subscriber.
+ * @throws DEPENDENCY.unavailable during an outage
+ */
 export async function resealSecret(
   sealed: string,
   owner: SecretOwner,
   context: Pick<WorkContext, 'versionedKey' | 'clock'>,
-): Promise<string> {
+): Promise<string | null> {
   const { version } = await context.versionedKey(purpose)
   if (sealed.startsWith(`${version}.`)) return sealed
-  return sealSecret(await openSecret(sealed, owner, context), owner, context)
+  const secret = await openSecret(sealed, owner, context).catch(nullIfUnreadable)
+  return secret === null ? null : sealSecret(secret, owner, context)
+}
+
+/** Secrets Manager reports a version that is gone as not found. A secret that does not open is no Failure. */
+function nullIfUnreadable(thrown: unknown): null {
+  const isOutage =
+    thrown instanceof Failure && (thrown.cause as Error | undefined)?.name !== 'ResourceNotFoundException'
+  if (isOutage) throw thrown
+  return null
 }
 
 /** Returns the secrets that sign the events of a subscriber now, newest first: several while a rotation overlaps. */

@@ -67,7 +67,9 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
       const verified = typeOf(secrets.get(path) ?? '', Buffer.concat(chunks), headers)
       received.push({ path, id: headers['webhook-id'] ?? '', verified })
       response.writeHead(path === '/flapping' && isFirst ? 500 : 204).end()
-      if (received.length === 3) all.resolve()
+      // Deliveries are at least once: any of these requests may come again.
+      const countOf = (path: string) => received.filter((one) => one.path === path).length
+      if (countOf('/flapping') >= 2 && countOf('/steady') >= 1) all.resolve()
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -82,7 +84,6 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
       server.closeAllConnections()
       server.close()
     }
-    expect(received.map(({ path }) => path).toSorted()).toEqual(['/flapping', '/flapping', '/steady'])
     expect(new Set(received.map(({ id }) => id)).size).toBe(1)
     expect(new Set(received.map(({ verified }) => verified))).toEqual(new Set(['order.placed']))
   })

@@ -3,6 +3,7 @@ import { listDeliveries, replayDeliveries, resend } from '#bin/commands/subscrib
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { testSubscriber } from '#bin/commands/subscribers/test-subscriber.ts'
+import { blockedTenantsPut } from '#shared/platform/identity/blocked-tenants.ts'
 import type { Delivery } from '#shared/subscribers/delivery.ts'
 import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
@@ -228,6 +229,31 @@ describe('deliveries resend', () => {
     )
   })
 
+  test('says that one of an active subscriber waits', async () => {
+    const { sk } = await deliver()
+    expect(await resend(operator, 'acme', sk)).toBe('waiting')
+  })
+
+  test('says that one of a paused subscriber is held', async () => {
+    const { sk } = await deliver()
+    await service.change(subscriber, { state: 'paused' })
+    const state = await resend(operator, 'acme', sk)
+    await service.run()
+    expect([state, (await listed())[0]?.state]).toEqual(['held', 'held'])
+  })
+
+  test('refuses one that has expired, which TTL deletes later', async () => {
+    const { sk, expires_at } = await deliver()
+    service.clock.advance(expires_at * 1000 - service.clock.now())
+    await expect(resend(operator, 'acme', sk)).rejects.toThrow(`the delivery ${sk} has expired`)
+  })
+
+  test('refuses those of a blocked tenant', async () => {
+    const { sk } = await deliver()
+    await service.table.put(blockedTenantsPut(['acme'], { tenants: [], version: 0 }))
+    await expect(resend(operator, 'acme', sk)).rejects.toThrow('acme is blocked')
+  })
+
   test('refuses one of a subscriber that was deleted', async () => {
     const { sk } = await deliver()
     await service.table.transact(deleteSubscriber(subscriber))
@@ -366,6 +392,44 @@ describe('subscribers resume', () => {
     await service.table.insertMany([{ ...entry, sk: `${entry.sk.slice(0, -1)}${other}` }])
     expect(await service.waiting()).toHaveLength(3)
     expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 2 })
+  })
+
+  test('with --skip is audited before anything is dropped', async () => {
+    await held()
+    const { table } = operator
+    const interrupted: SubscriberOperator = {
+      ...operator,
+      table: { ...table, getMany: () => Promise.reject(new Error('interrupted')) },
+    }
+    await expect(resumeSubscriber(interrupted, ref(), { skip: true })).rejects.toThrow('interrupted')
+    expect(await audited()).toEqual([`subscriber.skip subscriber/${subscriber.id}`])
+  })
+
+  test('with --skip drops nothing of a subscriber that was resumed meanwhile', async () => {
+    const events = await held()
+    const { table } = operator
+    const racing: SubscriberOperator = {
+      ...operator,
+      table: {
+        ...table,
+        transact: async (changes) => {
+          await resumeSubscriber(operator, ref(), { skip: false })
+          return table.transact(changes)
+        },
+      },
+    }
+    await expect(resumeSubscriber(racing, ref(), { skip: true })).rejects.toThrow(
+      `the subscriber ${subscriber.id} has changed: 0 deliveries were dropped`,
+    )
+    await service.runFor(120)
+    expect(eventsReceived().sort()).toEqual(events.sort())
+  })
+
+  test('with --skip reports its progress', async () => {
+    await held()
+    const reported: string[] = []
+    await resumeSubscriber(operator, ref(), { skip: true, report: (line) => reported.push(line) })
+    expect(reported).toEqual(['2 deliveries dropped'])
   })
 
   test('with --skip leaves no entry of a dropped event', async () => {

@@ -87,9 +87,17 @@ describe('an event that is forwarded', () => {
 })
 
 describe('a subscription to published events', () => {
-  /** Receives one event, as a command does. @returns the operations in their order, with their input */
-  async function receiveOne(selection: Selection): Promise<[string, Record<string, unknown>][]> {
-    const called: [string, Record<string, unknown>][] = []
+  type Called = [operation: string, input: Record<string, unknown>][]
+  /**
+   * Receives one event, as a command does.
+   * @param failing the operations that fail
+   * @param called gets the operations in their order, with their input
+   */
+  async function receiveOne(
+    selection: Selection,
+    failing: readonly string[] = [],
+    called: Called = [],
+  ): Promise<Called> {
     const Body = JSON.stringify({ detail: event })
     const MD5OfBody = createHash('md5').update(Body).digest('hex')
     const answers: Record<string, unknown> = {
@@ -110,7 +118,9 @@ describe('a subscription to published events', () => {
     const operations = Object.entries(answers).map(([name, answer]) => [
       name,
       (input: Record<string, unknown>) => {
-        called.push([name.split('.')[1] ?? '', input])
+        const operation = name.split('.')[1] ?? ''
+        called.push([operation, input])
+        if (failing.includes(operation)) throw new Error(`${operation} failed`)
         return answer
       },
     ])
@@ -145,6 +155,57 @@ describe('a subscription to published events', () => {
       'DeleteRule',
       'DeleteQueue',
     ])
+  })
+
+  test.each([
+    ['CreateQueue', ['PutRule', 'CreateQueue', 'RemoveTargets', 'DeleteRule']],
+    [
+      'PutTargets',
+      [
+        'PutRule',
+        'CreateQueue',
+        'GetQueueAttributes',
+        'PutTargets',
+        'RemoveTargets',
+        'DeleteRule',
+        'DeleteQueue',
+      ],
+    ],
+  ])('removes what it has created if %s fails', async (failing, operations) => {
+    const called: Called = []
+    const message = await receiveOne({}, [failing], called).catch((thrown: Error) => thrown.message)
+    expect(called.map(([name]) => name)).toEqual(operations)
+    expect(message).toBe(`Error: ${failing} failed`)
+  })
+
+  test.each(['RemoveTargets', 'DeleteRule', 'DeleteQueue'])(
+    'goes on removing if %s fails',
+    async (failing) => {
+      const called: Called = []
+      await receiveOne({}, [failing], called).catch(() => {})
+      expect(called.slice(-3).map(([name]) => name)).toEqual(['RemoveTargets', 'DeleteRule', 'DeleteQueue'])
+    },
+  )
+
+  test('names what it could not remove, with the commands that do it', async () => {
+    const called: Called = []
+    const message = await receiveOne({}, ['DeleteRule'], called).catch((thrown: Error) => thrown.message)
+    const name = called[0]?.[1].Name
+    expect(message).toBe(
+      [
+        `the rule and the queue ${name} may remain: Error: DeleteRule failed. Remove them with`,
+        `  aws events remove-targets --event-bus-name bus --rule ${name} --ids queue`,
+        `  aws events delete-rule --event-bus-name bus --name ${name}`,
+        '  aws sqs delete-queue --queue-url https://sqs.eu-west-1.amazonaws.com/111122223333/queue',
+      ].join('\n'),
+    )
+  })
+
+  test('shows the failure that ended it and that of the removal', async () => {
+    const message = await receiveOne({}, ['ReceiveMessage', 'DeleteQueue']).catch(
+      (thrown: Error) => thrown.message,
+    )
+    expect(message).toMatch(/^Error: ReceiveMessage failed\nthe rule and the queue .* DeleteQueue failed/)
   })
 
   test.each<[string, Selection, object]>([

@@ -1,4 +1,5 @@
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { type Prepared, prepareSubscriber } from '#shared/subscribers/prepare-subscriber.ts'
@@ -18,8 +19,8 @@ const addresses: Readonly<Record<string, string[]>> = {
 
 export interface TestOperator extends SubscriberOperator {
   clock: MovableClock
-  /** The version of the deployment's secret that is current, and those that exist. */
-  versions: { current: string; existing: string[] }
+  /** The version of the deployment's secret that is current, those that exist, and how AWS names the fault for others. */
+  versions: { current: string; existing: string[]; fault: string }
   /** Returns the secrets that sign the events of a subscriber now. */
   signingSecrets(ref: SubscriberRef): Promise<string[]>
   /** Returns the audit records of a tenant as `ACTION TARGET`. */
@@ -31,9 +32,12 @@ export async function subscriberOperator(): Promise<TestOperator> {
   const clock = movableClock(Date.parse('2026-03-01T12:00:00Z'))
   const table = openTable(await newTable())
   const deriveKey = keyDerivation()
-  const versions = { current: 'version-1', existing: ['version-1'] }
+  const versions = { current: 'version-1', existing: ['version-1'], fault: 'ResourceNotFoundException' }
   const versionedKey = async (purpose: string, version = versions.current) => {
-    if (!versions.existing.includes(version)) throw new Error('ResourceNotFoundException')
+    if (!versions.existing.includes(version)) {
+      const cause = Object.assign(new Error('not found'), { name: versions.fault })
+      throw fail('DEPENDENCY.unavailable', { cause })
+    }
     return { key: deriveKey(version, purpose), version }
   }
   const prepare: SubscriberOperator['prepare'] = async (preparation): Promise<Prepared> => {

@@ -13,7 +13,7 @@ import { readSubscriber } from '#bin/commands/subscribers/subscriber-operator.ts
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { pendingEntries } from '#shared/platform/table/table.ts'
-import { findSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
+import { changeSubscriber, findSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
 import { subscriberOperator, type TestOperator } from './subscriber-operators.ts'
 
 const url = 'https://hooks.example.com/events?token=sesame'
@@ -502,6 +502,20 @@ describe('subscribers re-encrypt', () => {
     const [first] = refs
     await replaceSecret(own, first, 0)
     expect(await reEncrypt(own)).toEqual({ subscribers: 2, re_encrypted: 0, unreadable: [refs[1]] })
+  })
+
+  test('names a subscriber whose secret was sealed for another one', async () => {
+    const { own, refs } = await rotated()
+    const [one, two] = [await readSubscriber(own, refs[0]), await readSubscriber(own, refs[1])]
+    await own.table.transact([changeSubscriber(one, { secrets: two.secrets }, own.clock.now())])
+    expect(await reEncrypt(own)).toMatchObject({ re_encrypted: 1, unreadable: [refs[0]] })
+  })
+
+  test('fails during an outage', async () => {
+    const { own } = await rotated()
+    own.versions.existing.shift()
+    own.versions.fault = 'TimeoutError'
+    await expect(reEncrypt(own)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
   })
 
   test('keeps the secret of a rotation at the same time', async () => {

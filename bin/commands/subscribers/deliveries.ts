@@ -1,4 +1,5 @@
 import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
+import { readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { readAll } from '#shared/platform/listing/merge.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { inParallel, type Table } from '#shared/platform/table/table.ts'
@@ -13,7 +14,7 @@ import {
   type WaitingDelivery,
   waitingRange,
 } from '#shared/subscribers/delivery.ts'
-import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
+import type { Subscriber, SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
 import type { Window } from '../replay.ts'
 import { auditOfOperator } from '../tenant-records.ts'
@@ -74,17 +75,29 @@ async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGene
   }
 }
 
-/** Sends a recorded delivery again, with the id of its event. @throws Error if there is none */
-export async function resend(operator: SubscriberOperator, tenant: string, id: string): Promise<void> {
+/**
+ * Sends a recorded delivery again, with the id of its event.
+ * @returns `waiting`, or `held` until its subscriber is resumed
+ * @throws Error if there is none, if it has expired, or if the tenant is blocked
+ */
+export async function resend(
+  operator: SubscriberOperator,
+  tenant: string,
+  id: string,
+): Promise<'waiting' | 'held'> {
   const { table, clock } = operator
+  if ((await readBlockedTenants(table)).tenants.includes(tenant))
+    throw new Error(`${tenant} is blocked: nothing is sent to its subscribers`)
   for (;;) {
     const delivery = await readDelivery(table, tenant, id)
-    await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
+    if (delivery.expires_at <= clock.now() / 1000) throw new Error(`the delivery ${id} has expired`)
+    const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
     const { changes, message } = resendDelivery(tenant, delivery, clock.now())
     const entry = { action: 'delivery.resend', target: `delivery/${id}` }
     // An attempt may have been recorded meanwhile.
     if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
-    return operator.send(message)
+    await operator.send(message)
+    return state === 'active' ? 'waiting' : 'held'
   }
 }
 
@@ -117,11 +130,21 @@ export async function replayDeliveries(
   return sent
 }
 
-/** Drops the held deliveries of a subscriber that is paused or disabled. @returns how many */
-export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef): Promise<number> {
+/**
+ * Drops the held deliveries of a subscriber that is paused or disabled.
+ * @returns how many
+ * @throws Error once the subscriber has changed
+ */
+export async function skipHeld(
+  operator: SubscriberOperator,
+  ref: SubscriberRef,
+  { unchanged, report }: { unchanged: Subscriber; report: Report },
+): Promise<number> {
   const { table } = operator
   let skipped = 0
   for await (const entries of waitingDeliveriesOf(table, ref)) {
+    if ((await readSubscriber(operator, ref)).updated_at !== unchanged.updated_at)
+      throw new Error(`the subscriber ${unchanged.id} has changed: ${skipped} deliveries were dropped`)
     // A delivery has two entries if the sweep was stopped after it had queued it.
     const ids = new Set(entries.map(({ delivery }) => delivery))
     const keys = [...ids].map((id) => keyOf(ref.tenant, 'delivery', id))
@@ -129,6 +152,7 @@ export async function skipHeld(operator: SubscriberOperator, ref: SubscriberRef)
     for (const delivery of deliveries)
       if (delivery.state === 'held' && !(await table.transact(skipDelivery(ref.tenant, delivery))))
         skipped += 1
+    report(`${skipped} deliveries dropped`)
   }
   return skipped
 }

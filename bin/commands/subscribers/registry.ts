@@ -13,6 +13,7 @@ import {
   subscribersOf,
   validSecrets,
 } from '#shared/subscribers/subscriber.ts'
+import type { Report } from '../../cli/output.ts'
 import { skipHeld } from './deliveries.ts'
 import {
   auditOfSubscriber,
@@ -105,16 +106,19 @@ export async function pauseSubscriber(
 /**
  * Resumes a subscriber that is paused or disabled.
  * @param skip whether its held deliveries are dropped instead of sent
- * @throws Error if it is active
+ * @throws Error if it is active, or changed while its deliveries are dropped
  */
 export async function resumeSubscriber(
   operator: SubscriberOperator,
   ref: SubscriberRef,
-  { skip }: { skip: boolean },
+  { skip, report = () => {} }: { skip: boolean; report?: Report },
 ): Promise<SubscriberLine & { skipped?: number }> {
-  assertMayMove(await readSubscriber(operator, ref), 'resume')
-  const counts = skip ? { skipped: await skipHeld(operator, ref) } : {}
-  return { ...(await move(operator, ref, 'resume', counts)), ...counts }
+  const paused = await readSubscriber(operator, ref)
+  assertMayMove(paused, 'resume')
+  if (!skip) return move(operator, ref, 'resume', {})
+  await operator.table.transact([auditOfSubscriber(operator, ref, 'subscriber.skip')])
+  const skipped = await skipHeld(operator, ref, { unchanged: paused, report })
+  return { ...(await move(operator, ref, 'resume', { skipped })), skipped }
 }
 
 async function move(
