@@ -8,6 +8,7 @@ import {
   parseTenant,
   parseTime,
   parseWholeNumber,
+  secretFrom,
   settings,
   settingsOf,
   stack,
@@ -30,26 +31,34 @@ function defineListen(define: Define): void {
     'events',
     'events listen --tenant acme --events "order.placed,refund.*" --stack commerce-prod',
     'events listen --tenant acme --forward-to http://localhost:3000/hook',
+    'events listen --tenant acme --forward-to http://localhost:3000/hook --settings profiles/prod.json --stack commerce-prod',
   )
     .option('--tenant <name>', 'only events of this tenant', parseTenant)
     .option('--events <types>', 'only these types, separated by commas; refund.* for several', parseEvents)
     .option('--forward-to <url>', 'the endpoint that gets the events of --tenant', parseEndpoint)
-    .option('--secret <secret>', 'the secret that signs them; by default a new one', parseSecret)
+    .option('--secret-stdin', 'read the secret that signs them from standard input; by default a new one')
     .option('--limit <number>', 'end after this many events', parseWholeNumber)
     .addOption(settings)
     .addOption(stack)
     .action(
-      async ({ forwardTo, secret, limit = Number.POSITIVE_INFINITY, settings, stack, ...selection }) => {
-        if (forwardTo === undefined && secret !== undefined)
-          throw new UsageError('--secret requires --forward-to')
+      async ({ forwardTo, secretStdin, limit = Number.POSITIVE_INFINITY, settings, stack, ...selection }) => {
+        if (forwardTo === undefined && secretStdin)
+          throw new UsageError('--secret-stdin requires --forward-to')
         if (forwardTo !== undefined && selection.tenant === undefined)
           throw new UsageError('--forward-to requires --tenant')
+        // The profile names the scheme of the signatures.
+        if (forwardTo !== undefined && stack !== undefined && settings === undefined)
+          throw new UsageError('--forward-to requires --settings with --stack')
         await assertKnown(selection.events ?? [])
         const handle =
           forwardTo === undefined
             ? async (event: PublishedEvent) =>
                 printLine(event, 'occurred_at', 'type', 'data', 'correlation_id')
-            : await forwarder(forwardTo, secret, settings)
+            : await forwarder(
+                forwardTo,
+                secretStdin ? parseSecret(await secretFrom(process.stdin)) : undefined,
+                settings,
+              )
         const { publishedEvents } = await import('../commands/published-events.ts')
         const stopped = new AbortController()
         onStopSignal(() => stopped.abort())
@@ -114,8 +123,8 @@ function parseEndpoint(text: string): string {
   throw new InvalidArgumentError('It takes an address such as http://localhost:3000/hook.')
 }
 
-/** @throws InvalidArgumentError for anything but a secret of Standard Webhooks */
+/** @throws UsageError for anything but a secret of Standard Webhooks */
 function parseSecret(text: string): string {
   if (/^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/.test(text)) return text
-  throw new InvalidArgumentError('It takes whsec_ and the base64 of 24 to 64 bytes.')
+  throw new UsageError('standard input must hold whsec_ and the base64 of 24 to 64 bytes')
 }

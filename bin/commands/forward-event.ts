@@ -1,5 +1,6 @@
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { firstBytes } from '#shared/subscribers/call-subscriber.ts'
 import { bodyOf } from '#shared/subscribers/delivery.ts'
 import { signingHeaders } from '#shared/subscribers/signing-secret.ts'
 
@@ -19,7 +20,7 @@ interface Forwarded extends Pick<PublishedEvent, 'occurred_at' | 'type' | 'event
   reason?: string
 }
 
-/** Posts an event to an endpoint once, signed as for a subscriber. */
+/** Posts an event to an endpoint once, signed as for a subscriber. The time limit includes the first kilobyte of the response. */
 export async function forward(
   event: PublishedEvent,
   { url, secret, settings }: Endpoint,
@@ -35,12 +36,14 @@ export async function forward(
     body,
     redirect: 'manual',
     signal: AbortSignal.timeout(seconds * 1000),
-  }).then(
-    ({ status }) => ({ status }),
-    (thrown: Error) => ({
+  })
+    .then(async ({ status, body: answer }) => {
+      await firstBytes(answer ?? [])
+      return { status }
+    })
+    .catch((thrown: Error) => ({
       reason: thrown.name === 'TimeoutError' ? `no response within ${seconds} s` : reasonOf(thrown),
-    }),
-  )
+    }))
   return { occurred_at, type, event_id, ...answer, milliseconds: Math.round(performance.now() - started) }
 }
 

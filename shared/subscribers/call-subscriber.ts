@@ -106,12 +106,14 @@ function post(
 }
 
 /** Returns the start of a response as text, without a character that is cut. */
-async function firstBytes(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
+export async function firstBytes(
+  response: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<string> {
+  const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response) {
-    chunks.push(chunk as Buffer)
-    bytes += (chunk as Buffer).length
+    chunks.push(chunk)
+    bytes += chunk.length
     if (bytes >= maxAnswerBytes) break
   }
   return textOf(Buffer.concat(chunks), maxAnswerBytes)

@@ -24,6 +24,10 @@ function run(...args: string[]): Promise<Result> {
 }
 
 function runIn(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Result> {
+  return runWith({ env }, ...args)
+}
+
+function runWith({ env = process.env, input = '' }, ...args: string[]): Promise<Result> {
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
@@ -31,13 +35,18 @@ function runIn(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Result> {
       { cwd: root, env: { ...env, ...compileCache } },
       (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
-    child.stdin?.end()
+    child.stdin?.end(input)
   })
 }
 
-const secret = `whsec_${Buffer.alloc(24).toString('base64')}`
 const tokenOf = ['token', '--role', 'Editor', '--sub', 'u1']
 const commands = leavesOf(createProgram()).map((command) => [nameOf(command), command] as const)
+
+test('events listen refuses a short secret on standard input', async () => {
+  const options = ['--tenant', 'acme', '--forward-to', 'http://a.b', '--secret-stdin']
+  const { code, stderr } = await runWith({ input: 'whsec_c2VjcmV0' }, 'events', ...options)
+  expect([code, stderr]).toEqual([2, expect.stringContaining('whsec_ and the base64 of 24 to 64 bytes')])
+})
 
 describe('the help of a command', () => {
   test.each(commands)('%s shows how it is used', (name, command) => {
@@ -145,8 +154,17 @@ describe('exit code 2 and a message on standard error', () => {
       ['events', '--forward-to', 'localhost:3000'],
       'It takes an address such',
     ],
-    ['a secret without an endpoint', ['events', '--secret', secret], '--secret requires --forward-to'],
-    ['a short secret', ['events', '--secret', 'whsec_c2VjcmV0'], 'It takes whsec_ and the base64 of'],
+    ['a secret without an endpoint', ['events', '--secret-stdin'], '--secret-stdin requires --forward-to'],
+    [
+      'a forwarded event of a stack without its profile',
+      ['events', '--tenant', 'acme', '--forward-to', 'http://a.b', '--stack', 's'],
+      '--forward-to requires --settings with --stack',
+    ],
+    [
+      'an empty secret',
+      ['events', '--tenant', 'acme', '--forward-to', 'http://a.b', '--secret-stdin'],
+      'standard input is empty',
+    ],
     ['an unknown role', ['users', 'set', 'a@b.example', '--role', 'Owner'], 'Allowed choices are Viewer'],
     [
       'a tenant that cannot exist',

@@ -30,10 +30,12 @@ describe('an event that is forwarded', () => {
   let received: { headers: IncomingHttpHeaders; body: string }[]
   beforeAll(async () => {
     received = []
-    // It never answers /silent.
+    // It never answers /silent, and never ends its answers to /stalled and /endless.
     server = createServer(async (request, response) => {
       received.push({ headers: request.headers, body: await text(request) })
-      if (request.url !== '/silent')
+      if (request.url === '/stalled') response.writeHead(200).write('a')
+      else if (request.url === '/endless') response.writeHead(200).write('a'.repeat(2048))
+      else if (request.url !== '/silent')
         response.writeHead(Number(request.url?.slice(1)), { Location: '/204' }).end()
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -78,6 +80,15 @@ describe('an event that is forwarded', () => {
   test('is reported with the reason if nothing listens', async () => {
     const { status, reason } = await forwardTo(`http://127.0.0.1:${await freePort()}`)
     expect({ status, reason }).toEqual({ status: undefined, reason: 'ECONNREFUSED' })
+  })
+
+  test('is reported with the reason if the endpoint does not finish its response in time', async () => {
+    const { status, reason } = await forwardTo(`${url}/stalled`, 1)
+    expect({ status, reason }).toEqual({ status: undefined, reason: 'no response within 1 s' })
+  })
+
+  test('needs the first kilobyte of the response only', async () => {
+    expect(await forwardTo(`${url}/endless`)).toMatchObject({ status: 200 })
   })
 
   test('is reported with the reason if the endpoint does not respond in time', async () => {
