@@ -145,7 +145,7 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Queue the deliveries of published events to subscribers',
     source: { queue: 'published_events' },
     uses: ['deliveries.send', 'queue.published_events'],
-    table: { get: ['blocked-tenants'], query: ['subscriber'], insert: ['delivery', 'waiting_delivery'] },
+    table: { get: ['blocked-tenants'], query: ['subscriber'], put: ['delivery', 'waiting_delivery'] },
     impact: 'Subscribers outside AWS receive no new events.',
   },
   {
@@ -160,7 +160,7 @@ export const subscriptions: readonly Subscription[] = [
       put: ['audit', 'delivery', 'waiting_delivery'],
       update: ['subscriber', 'subscriber_health'],
       delete: ['waiting_delivery'],
-      insert: ['delivery', 'waiting_delivery'],
+      check: ['subscriber'],
     },
     impact: 'Subscribers outside AWS receive no events.',
   },

@@ -92,18 +92,19 @@ function defineStates(define: Define): void {
     })
   define(
     'subscribers resume',
-    'Send events again to a subscriber that is paused, or that the service disabled. Its held events are sent, or dropped with --skip.',
+    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are held or wait for a retry are sent, or dropped with --skip.',
     'subscribers resume SUBSCRIBER_ID --tenant acme',
     'subscribers resume SUBSCRIBER_ID --tenant acme --skip --yes',
   )
     .argument('<id>', 'the subscriber')
     .addOption(tenant)
-    .option('--skip', 'drop the held events', false)
+    .option('--skip', 'drop the events that are held or wait', false)
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, skip, yes, stack }) => {
       const { resumeSubscriber } = await import('../commands/subscribers/registry.ts')
-      if (skip) await confirm(`Drop the held events of the subscriber ${id} of ${tenant}?`, yes)
+      if (skip)
+        await confirm(`Drop the events that are held or wait of the subscriber ${id} of ${tenant}?`, yes)
       const operator = await operatorOf(stack)
       printRecord(
         await withProgress((report) =>

@@ -57,9 +57,12 @@ function messageOf(ref: Ref, event: DeliveredEvent, { settings }: Context): Deli
   return { ...ref, delivery: deliveryId(ref, event, settings), attempt: 1, event }
 }
 
-/** Stores a delivery with its entry. Both have derived keys, so a repeated run changes nothing. */
+/** Stores a delivery with its entry. A repeated run is refused, as the id of the delivery is derived. */
 async function hold(ref: Ref, event: DeliveredEvent, { table, clock, settings }: Context): Promise<void> {
   const delivery = newDelivery(ref, event, { state: 'held', now: clock.now(), settings })
-  const entry = waitingEntry(ref, delivery, Date.parse(event.occurred_at))
-  await table.insertMany([{ ...delivery, waiting: entry.sk }, entry])
+  const entry = waitingEntry(ref, delivery, Date.parse(event.occurred_at), clock)
+  await table.transact([
+    { item: { ...delivery, waiting: entry.sk }, condition: { absent: true } },
+    { item: entry, condition: 'none' },
+  ])
 }

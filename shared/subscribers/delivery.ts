@@ -1,4 +1,4 @@
-import { derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
+import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
 import { type Item, type Key, keyOf, partitionsOf, shardsOf } from '../platform/table/keys.ts'
 import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
@@ -159,15 +159,17 @@ export interface WaitingDelivery extends Key {
 }
 
 /**
- * Returns the entry of a delivery. Its key is derived, so a repeated write has one entry.
+ * Returns the entry of a delivery. Its key is new each time: the sweep removes an entry after it has sent the message, and
+ * must not remove one that was written since.
  * @param due milliseconds since 1970
  */
 export function waitingEntry(
   { tenant, subscriber }: SubscriberRef,
   { sk: delivery, attempted, expires_at }: Delivery,
   due: number,
+  clock: Pick<Clock, 'randomBytes'>,
 ): WaitingDelivery & Item {
-  const sk = `${subscriber}#${derivedIdAt(due, `waiting|${delivery}`)}`
+  const sk = `${subscriber}#${derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
 }
 
@@ -186,15 +188,15 @@ export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, 
 /**
  * Returns the changes that send a delivery again, and its message. The entry lets the sweep send the message if the
  * sender of this one does not. Rejected if an attempt was recorded since the delivery was read.
- * @param now milliseconds since 1970
  */
 export function resendDelivery(
   tenant: string,
   delivery: Delivery,
-  now: number,
+  clock: Pick<Clock, 'now' | 'randomBytes'>,
 ): { changes: Change[]; message: DeliveryMessage } {
   const { pk, sk, attempted, waiting, subscriber_id: subscriber } = delivery
-  const entry = waitingEntry({ tenant, subscriber }, delivery, now)
+  const now = clock.now()
+  const entry = waitingEntry({ tenant, subscriber }, delivery, now, clock)
   const set = { state: stateAfter('resend'), attempted_before: attempted, next_at: now, waiting: entry.sk }
   return {
     changes: [
@@ -224,9 +226,10 @@ export function replaceWaiting(
   earlier: string | undefined,
   entry: (WaitingDelivery & Item) | undefined,
 ): Change[] {
-  const remove = earlier !== undefined && earlier !== entry?.sk
   return [
     ...(entry ? [{ item: entry, condition: 'none' as const }] : []),
-    ...(remove ? [{ remove: keyOf(tenant, 'waiting_delivery', earlier), condition: 'none' as const }] : []),
+    ...(earlier !== undefined
+      ? [{ remove: keyOf(tenant, 'waiting_delivery', earlier), condition: 'none' as const }]
+      : []),
   ]
 }

@@ -1,7 +1,7 @@
 import { ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { type Key, keyOf } from '../platform/table/keys.ts'
-import type { Change, Refusal } from '../platform/table/table.ts'
+import { type Change, inState, type Put, type Refusal } from '../platform/table/table.ts'
 import type { CallSubscriber } from './call-subscriber.ts'
 import {
   type Attempt,
@@ -20,7 +20,7 @@ import {
 import { maxDelaySeconds, queuedDelivery, type SendMessages } from './delivery-queue.ts'
 import { disableSubscriber, disablingReason } from './disable-subscriber.ts'
 import { attemptOf, nextAttemptAt, withAttempt } from './record-attempt.ts'
-import { asSubscriber, type Subscriber } from './subscriber.ts'
+import { asSubscriber, type Subscriber, subscriberStates } from './subscriber.ts'
 import {
   asHealth,
   breakerOf,
@@ -46,6 +46,12 @@ export interface Sending {
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlocked' | 'log'>
 
+/**
+ * How late the message of a next attempt may be. Until then, a process that finds an attempt recorded expects that another
+ * one has queued the next.
+ */
+const overdueMilliseconds = 60_000
+
 /** A message, and what the table has about it. */
 interface Work extends Context, Sending {
   message: DeliveryMessage
@@ -66,15 +72,17 @@ export function sendDeliveries(
   context: Context,
   sending: Sending,
 ): Promise<void>[] {
-  const messages = bodies.map((body) => JSON.parse(body) as DeliveryMessage)
-  const reading = readItems(messages, context)
+  const messages = bodies.map(parseMessage)
+  const reading = readItems(
+    messages.filter((one) => one !== undefined),
+    context,
+  )
   return messages.map(async (message) => {
+    if (!message) throw new ReportableError('the message is not a delivery')
     const find = await reading
     const subscriber = find(subscriberKey(message))
     // A subscriber that was deleted gets nothing any more.
     if (!subscriber) return
-    if (await context.isBlocked(message.tenant, context.table))
-      throw new ReportableError('the tenant is blocked')
     const stored = find(deliveryKey(message))
     const known = stored && asDelivery(stored)
     const delivery = known ?? firstOf(message, context)
@@ -83,6 +91,17 @@ export function sendDeliveries(
     const work = { ...context, ...sending, message, health, known, delivery }
     await attempt({ ...work, subscriber: asSubscriber(subscriber) })
   })
+}
+
+/** Returns undefined for a body that is no message, so that it fails no other message of its batch. */
+function parseMessage(body: string): DeliveryMessage | undefined {
+  try {
+    const message = JSON.parse(body)
+    const ids = [message.tenant, message.subscriber, message.delivery]
+    return ids.every((id) => typeof id === 'string') ? message : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function subscriberKey({ tenant, subscriber }: DeliveryMessage): Key {
@@ -110,12 +129,8 @@ function firstOf(message: DeliveryMessage, { settings, now }: Context): Delivery
 async function attempt(work: Work): Promise<void> {
   const { known, message, delivery, subscriber, health, settings } = work
   if (!mayMove('retry', delivery.state)) return
-  if (known && known.attempted >= message.attempt) {
-    // The process that recorded the attempt may have ended before it sent the message of the next one. An operator may have
-    // redriven this message since then, so its receive count says nothing.
-    await queueNext(known, work)
-    return
-  }
+  if (known && known.attempted >= message.attempt) return ensureNext(known, work)
+  if (await work.isBlocked(message.tenant, work.table)) return waitForUnblock(work)
   if (delivery.type === pingType) return call(work, async () => true)
   if (subscriber.state !== 'active') return hold(work)
   const now = work.now()
@@ -158,15 +173,27 @@ async function call(work: Work, mayContinue: () => Promise<boolean>): Promise<vo
   const made = attemptOf(response, { at, milliseconds: work.now() - at })
   if (made.reason === undefined) {
     await record(made, 'succeed', work)
-    return recordCall(message, 'success', health, work)
+    return softly(() => recordCall(message, 'success', health, work), work)
   }
-  await recordCall(message, made.reason === 'timeout' ? 'timeout' : 'failure', health, work)
   const reason = disablingReason(made, work)
-  if (reason) await disableSubscriber(reason, work)
   const nextAt = nextAttemptAt(delivery, response, work)
   if (nextAt === undefined) await record(made, 'fail', work)
   else if (reason) await record(made, 'hold', work)
   else await record(made, 'retry', work, nextAt)
+  await softly(
+    () => recordCall(message, made.reason === 'timeout' ? 'timeout' : 'failure', health, work),
+    work,
+  )
+  if (reason) await softly(() => disableSubscriber(reason, work), work)
+}
+
+/** Logs a fault of work after the record of an attempt. A message that failed now would be only repeated. */
+async function softly(change: () => Promise<void>, { log }: Context): Promise<void> {
+  try {
+    await change()
+  } catch (fault) {
+    log.job({ code: 'SUBSCRIBER_HEALTH_NOT_RECORDED', done: 0, failed: 1, fault })
+  }
 }
 
 /** Records an attempt, once, and queues the next one. A delivery that cannot be sent soon gets an entry in the table. */
@@ -175,7 +202,7 @@ async function record(made: Attempt, trigger: DeliveryTrigger, work: Work, nextA
   const due = trigger === 'hold' ? work.now() : nextAt
   const next = withAttempt(delivery, made, { state: stateAfter(trigger), next_at: due })
   const waits = trigger === 'hold' || (due !== undefined && delaySeconds(due, work) > maxDelaySeconds)
-  const entry = waits && due !== undefined ? waitingEntry(message, next, due) : undefined
+  const entry = waits && due !== undefined ? waitingEntry(message, next, due, work.clock) : undefined
   const recorded = entry ? { ...next, waiting: entry.sk } : next
   const refusal = await commit(
     [
@@ -184,9 +211,9 @@ async function record(made: Attempt, trigger: DeliveryTrigger, work: Work, nextA
     ],
     work,
   )
+  if (!refusal) return queueNext(recorded, work)
   // A lost response of the write above looks like the write of another process.
-  const stored = refusal ? refusal.existing && asDelivery(refusal.existing) : recorded
-  if (stored) await queueNext(stored, work)
+  if (refusal.existing) await ensureNext(asDelivery(refusal.existing), work)
 }
 
 function commit(changes: [Change, ...Change[]], { table }: Context): Promise<Refusal | undefined> {
@@ -195,14 +222,27 @@ function commit(changes: [Change, ...Change[]], { table }: Context): Promise<Ref
 }
 
 /** Sends the delayed message of the next attempt, unless the delivery has ended or waits in the table. */
-async function queueNext(delivery: Delivery, work: Work): Promise<void> {
-  const { message, send } = work
-  const { state, waiting, next_at, attempted } = delivery
+async function queueNext({ state, waiting, next_at, attempted }: Delivery, work: Work): Promise<void> {
   if (state !== 'waiting' || waiting !== undefined || next_at === undefined) return
-  if (attempted !== message.attempt) return
-  const { tenant, subscriber, delivery: id } = message
-  const next = { tenant, subscriber, delivery: id, attempt: attempted + 1 }
-  const [failed] = await send([queuedDelivery(next, delaySeconds(next_at, work))])
+  await queueAttempt(attempted + 1, delaySeconds(next_at, work), work)
+}
+
+/**
+ * Continues a delivery whose attempt is recorded already. The process that recorded it may have ended before it queued the
+ * next attempt. The message returns until that is overdue, and queues it only then: a copy of a message that queued it at
+ * once would double all further attempts.
+ */
+async function ensureNext(stored: Delivery, work: Work): Promise<void> {
+  const { state, attempted, waiting, next_at } = stored
+  if (state !== 'waiting' || waiting !== undefined || next_at === undefined) return
+  if (attempted !== work.message.attempt) return
+  const seconds = Math.min(delaySeconds(next_at + overdueMilliseconds, work), maxDelaySeconds)
+  await queueAttempt(seconds > 0 ? attempted : attempted + 1, seconds, work)
+}
+
+async function queueAttempt(attempt: number, seconds: number, { message, send }: Work): Promise<void> {
+  const { tenant, subscriber, delivery } = message
+  const [failed] = await send([queuedDelivery({ tenant, subscriber, delivery, attempt }, seconds)])
   if (failed) throw new ReportableError('the queue did not accept a retry')
 }
 
@@ -214,8 +254,7 @@ function delaySeconds(at: number, { now }: Pick<Context, 'now'>): number {
 /** Holds a delivery of a subscriber that is paused or disabled. */
 async function hold(work: Work): Promise<void> {
   const { delivery, known, message, table } = work
-  // Its entry may exist: an earlier run of the message could have been killed after it.
-  const entry = waitingEntry(message, delivery, delivery.next_at ?? work.now())
+  const entry = waitingEntry(message, delivery, delivery.next_at ?? work.now(), work.clock)
   const held = { ...delivery, state: stateAfter('hold'), waiting: entry.sk }
   await table.transact([
     { item: held, condition: known ? moveCondition('hold', known) : { absent: true } },
@@ -225,7 +264,27 @@ async function hold(work: Work): Promise<void> {
 
 /** Lets a delivery wait in the table, from where the sweep takes it. @param due milliseconds since 1970 */
 async function postpone(due: number, work: Work): Promise<void> {
-  const { delivery, known, message, table } = work
-  const entry = waitingEntry(message, delivery, due)
-  await table.insertMany(known ? [entry] : [{ ...delivery, next_at: due, waiting: entry.sk }, entry])
+  const { known, table } = work
+  const { entry, stored } = postponed(due, work)
+  await (known ? table.put(entry) : table.transact([stored, entry]))
+}
+
+/**
+ * Lets a delivery of a blocked tenant wait in the table until the tenant is unblocked. A purge deletes the subscribers
+ * before the deliveries, so nothing is written behind it.
+ */
+async function waitForUnblock(work: Work): Promise<void> {
+  const { known, message, table } = work
+  const { entry, stored } = postponed(work.now(), work)
+  const exists: Change = { check: subscriberKey(message), condition: inState(subscriberStates) }
+  await table.transact([exists, entry, ...(known ? [] : [stored])])
+}
+
+function postponed(due: number, { delivery, message, clock }: Work): Record<'entry' | 'stored', Put> {
+  const entry = waitingEntry(message, delivery, due, clock)
+  const stored = { ...delivery, next_at: due, waiting: entry.sk }
+  return {
+    entry: { item: entry, condition: 'none' },
+    stored: { item: stored, condition: { absent: true } },
+  }
 }

@@ -63,9 +63,11 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
     }
     let chosen: WaitingDelivery[] = []
     try {
-      const due = await dueDeliveries(ref, context)
-      if (due.length === 0) return
-      chosen = due.slice(0, await mostOf(ref, context))
+      // One entry shows whether any is due: most subscribers have none, and one that is paused may have very many.
+      const first = await dueDeliveries(ref, 1, context)
+      if (first.length === 0) return
+      const most = await mostOf(ref, context)
+      chosen = most > 1 ? await dueDeliveries(ref, most, context) : first.slice(0, most)
       await putBack(ref, chosen, context, send)
       swept.queued += chosen.length
     } catch (fault) {
@@ -94,8 +96,8 @@ export function logSweep(
   if (oldest !== undefined) log.unfinished('deliveries', secondsSince(oldest, clock))
 }
 
-async function dueDeliveries(ref: SubscriberRef, { table, clock, settings }: Context) {
-  const range = waitingRange(ref, clock.now(), settings['deliveries.putBackPerMinute'])
+async function dueDeliveries(ref: SubscriberRef, limit: number, { table, clock }: Context) {
+  const range = waitingRange(ref, clock.now(), limit)
   return (await table.readRange(range)).items as (Item & WaitingDelivery)[]
 }
 

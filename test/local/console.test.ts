@@ -13,6 +13,7 @@ import { activitySource, queueSource } from '#bin/local/console/sources.ts'
 import { entriesOf } from '#bin/local/console/table-entries.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { deadLettersOutput } from '#lib/function-entries.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { freePort } from '#test/support/free-port.ts'
@@ -72,7 +73,7 @@ describe('an item of the table', () => {
 
   test('that is a waiting delivery has the time at which it is due', () => {
     const ref = { tenant: 'acme', subscriber: 's-1' }
-    expect(entriesOf(waitingEntry(ref, delivery as never, 7))).toEqual([
+    expect(entriesOf(waitingEntry(ref, delivery as never, 7, systemClock))).toEqual([
       { kind: 'waiting', id: delivery.sk, next_at: 7 },
     ])
   })

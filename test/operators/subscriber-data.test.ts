@@ -34,7 +34,7 @@ function deliveryOf({ id }: Subscriber, event_id: string, at: number, of = tenan
 }
 const ended = (delivery: Delivery & Item) => ({ ...delivery, state: 'succeeded' as const, attempted: 1 })
 const entryOf = ({ id }: Subscriber, delivery: Delivery, of = tenant) =>
-  waitingEntry({ tenant: of, subscriber: id }, delivery, timeOf(delivery.sk))
+  waitingEntry({ tenant: of, subscriber: id }, delivery, timeOf(delivery.sk), systemClock)
 const store = async (table: Table, ...items: Item[]) => {
   for (const item of items) await table.put({ item, condition: 'none' })
 }

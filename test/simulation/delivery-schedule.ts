@@ -235,7 +235,7 @@ class SubscriberOperator {
   }
 
   #touch(act: 'resend' | 'skip', { subscriber: { id, tenant_id }, touched }: SubscriberHistory): void {
-    const { store, random, scheduler } = this.#world
+    const { store, random } = this.#world
     const own = storedDeliveries(store).filter(
       ({ subscriber_id, state }) => subscriber_id === id && deliveryMayMove(act, state),
     )
@@ -244,7 +244,7 @@ class SubscriberOperator {
     touched.add(delivery.event_id)
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
-    const { changes, message } = resendDelivery(tenant_id, delivery, Math.floor(scheduler.now))
+    const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)
     store.transact(changes, random.bytes(8).toString())
     // The command may be stopped before it sends the message.
     if (random.chance(0.7)) this.#world.enqueue('deliveries', JSON.stringify(message))

@@ -232,7 +232,9 @@ describe('the sweep', () => {
     const ref = { tenant: of.tenant_id, subscriber: of.id }
     for (let n = 0; n < count; n += 1) {
       const delivery = { sk: subscriberId(n), attempted: 3, expires_at: 9e9 } as never
-      await service.table.insertMany([waitingEntry(ref, delivery, service.clock.now() - 1000 + n)])
+      await service.table.insertMany([
+        waitingEntry(ref, delivery, service.clock.now() - 1000 + n, service.clock),
+      ])
     }
   }
 
@@ -296,6 +298,35 @@ describe('the sweep', () => {
       return readRange(range)
     }
     expect(await service.sweep()).toEqual({ queued: 1, failed: 1, left: 0, fault })
+  })
+
+  test('reads one entry of a subscriber that is paused', async () => {
+    await wait(subscriber, 3)
+    await service.change(subscriber, { state: 'paused' })
+    const { readRange } = service.table
+    let read = 0
+    service.table.readRange = async (range) => {
+      const result = await readRange(range)
+      if (ownerOf(range.partition).entity === 'waiting_delivery') read += result.items.length
+      return result
+    }
+    await service.sweep()
+    expect(read).toBe(1)
+  })
+
+  test('keeps the entry of a message that is postponed before it removes the earlier entry', async () => {
+    service.respond = () => timeout
+    await publish(timeouts)
+    await service.run()
+    await publish(1)
+    await service.run()
+    const { open_until = 0 } = (await service.health(subscriber)) ?? {}
+    service.clock.advance(open_until - service.clock.now())
+    // The clock of the next process is behind, so the breaker is still open for it.
+    service.beforeSend = () => service.clock.advance(-5)
+    service.beforeRemoval(() => service.run())
+    await service.sweep()
+    expect(await service.waiting()).toHaveLength(timeouts + 1)
   })
 
   test('removes an entry only after its message was sent', async () => {

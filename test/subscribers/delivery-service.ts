@@ -1,6 +1,6 @@
 import { subscriptions } from '#functions/subscriptions.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
-import type { AlertCode, Log } from '#shared/platform/base/log.ts'
+import type { AlertCode, JobLine, Log } from '#shared/platform/base/log.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -47,6 +47,8 @@ export interface DeliveryService {
   alerts: AlertCode[]
   /** The subscribers that the alerts name. */
   alertsAbout: Parameters<Log['alert']>[2][]
+  /** The lines of jobs in the log. */
+  jobs: JobLine[]
   received: Received[]
   /** The bodies of messages that failed too often. */
   deadLetters: string[]
@@ -69,6 +71,8 @@ export interface DeliveryService {
   /** Moves the clock to each message, and to the runs of the sweep that find something, for a time. */
   runFor(seconds: number): Promise<void>
   sweep(): Promise<SweepResult>
+  /** Works after the next run of the sweep has sent messages, and before it removes their entries. */
+  beforeRemoval(work: () => Promise<void>): void
   /** The messages in the queue. */
   queued(): { delaySeconds: number; attempt: number }[]
   put(message: QueuedDelivery): void
@@ -136,7 +140,8 @@ export async function startDeliveries({
         service.alerts.push(code)
         service.alertsAbout.push(about)
       },
-    } satisfies Pick<Log, 'alert'> as never,
+      job: (line) => service.jobs.push(line),
+    } satisfies Pick<Log, 'alert' | 'job'> as never,
   })
 
   async function runBatch(batch: Queued[]): Promise<void> {
@@ -182,6 +187,7 @@ export async function startDeliveries({
     table,
     alerts: [],
     alertsAbout: [],
+    jobs: [],
     received: [],
     deadLetters: [],
     sweepFaults: [],
@@ -244,6 +250,14 @@ export async function startDeliveries({
         await service.run()
       }
       clock.advance(Math.max(0, end - clock.now()))
+    },
+    beforeRemoval(work) {
+      const { transact } = table
+      table.transact = async (changes) => {
+        table.transact = transact
+        await work()
+        return transact(changes)
+      }
     },
     sweep: () => sweepDeliveries(contextOf('deliveries.sweep'), send),
     queued: () =>

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { timeOf } from '#shared/platform/base/clock.ts'
+import { systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import {
   asDelivery,
@@ -29,6 +29,8 @@ const event = {
   data: { id: 'o1', tenant_id: 'acme' },
 }
 const now = Date.parse('2026-01-02T03:04:06.000Z')
+const clockAt = (milliseconds: number) => ({ ...systemClock, now: () => milliseconds })
+const clock = clockAt(now)
 const delivery = newDelivery(ref, event, { state: 'waiting', now, settings: localSettings })
 
 describe('a delivery', () => {
@@ -77,8 +79,11 @@ describe('a stored delivery', () => {
 
   test('waits in the order of the time it is due, and only with the deliveries of its subscriber', async () => {
     const others = { tenant: 'acme', subscriber: 's2' }
-    const entries = [waitingEntry(ref, delivery, 2000), waitingEntry(ref, { ...delivery, sk: 'd2' }, 1000)]
-    for (const item of [...entries, waitingEntry(others, delivery, 1)])
+    const entries = [
+      waitingEntry(ref, delivery, 2000, clock),
+      waitingEntry(ref, { ...delivery, sk: 'd2' }, 1000, clock),
+    ]
+    for (const item of [...entries, waitingEntry(others, delivery, 1, clock)])
       await table.put({ item, condition: 'none' })
     expect(await waiting(2000)).toEqual(entries.toReversed())
     expect(await waiting(1999)).toEqual([entries[1]])
@@ -87,7 +92,7 @@ describe('a stored delivery', () => {
   test('is sent again with the next number, and its entry waits', async () => {
     const ended = { ...delivery, state: 'failed' as const, attempted: 8 }
     await table.put({ item: { ...ended }, condition: 'none' })
-    const { changes, message } = resendDelivery('acme', ended, now)
+    const { changes, message } = resendDelivery('acme', ended, clock)
     await table.transact(changes)
     expect(message).toEqual({ ...ref, delivery: delivery.sk, attempt: 9 })
     expect(await read()).toMatchObject({ state: 'waiting', attempted_before: 8, attempted: 8 })
@@ -95,13 +100,13 @@ describe('a stored delivery', () => {
   })
 
   test('has one entry after it is sent again twice', async () => {
-    await table.transact(resendDelivery('acme', delivery, now).changes)
-    await table.transact(resendDelivery('acme', await read(), now + 5).changes)
+    await table.transact(resendDelivery('acme', delivery, clock).changes)
+    await table.transact(resendDelivery('acme', await read(), clockAt(now + 5)).changes)
     expect(await waiting(now + 5)).toHaveLength(1)
   })
 
   test('is dropped with its entry, once', async () => {
-    await table.transact(resendDelivery('acme', delivery, now).changes)
+    await table.transact(resendDelivery('acme', delivery, clock).changes)
     const skipped = skipDelivery('acme', await read())
     expect(await table.transact(skipped)).toBeUndefined()
     expect((await read()).state).toBe('skipped')

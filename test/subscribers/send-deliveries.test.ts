@@ -6,6 +6,7 @@ import type { Delivery } from '#shared/subscribers/delivery.ts'
 import { bodyOf, deliveryId, pingType } from '#shared/subscribers/delivery.ts'
 import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
+import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const day = 24 * 3600
@@ -71,14 +72,42 @@ describe('an event', () => {
     expect(service.deadLetters).toEqual([])
   })
 
-  test('of a blocked tenant ends among the dead letters, and nothing is called', async () => {
+  test('of a blocked tenant waits in the table, and is sent after the tenant is unblocked', async () => {
     await service.add()
+    const { event_id: eventId } = await service.publish()
+    service.blocked.add('acme')
+    await service.runFor(3600)
+    expect(service.received).toEqual([])
+    expect(await service.waiting()).toHaveLength(1)
+    service.blocked.delete('acme')
+    await service.runFor(120)
+    expect(service.received).toMatchObject([{ eventId }])
+    expect(service.deadLetters).toEqual([])
+  })
+
+  test('of a blocked tenant is not queued', async () => {
+    await service.add()
+    service.blocked.add('acme')
+    await expect(service.publish()).rejects.toThrow('the tenant is blocked')
+  })
+
+  test('of a blocked tenant is not stored if its subscriber is deleted while it is read', async () => {
+    const subscriber = await service.add()
     await service.publish()
     service.blocked.add('acme')
+    service.beforeRemoval(async () => void (await service.table.transact(deleteSubscriber(subscriber))))
     await service.run()
-    expect(service.received).toEqual([])
-    expect(service.deadLetters).toHaveLength(1)
-    await expect(service.publish()).rejects.toThrow('the tenant is blocked')
+    expect(await service.deliveries()).toEqual([])
+    expect(await service.waiting()).toEqual([])
+  })
+
+  test('is sent although another message of its batch is broken', async () => {
+    await service.add()
+    const { event_id: eventId } = await service.publish()
+    for (const body of ['{', 'null', '{}']) service.put({ body, group: 'broken' })
+    await service.run()
+    expect(service.received).toMatchObject([{ eventId }])
+    expect(service.deadLetters).toEqual(['{', 'null', '{}'])
   })
 
   test('is queued by a new fan-out if the queue failed', async () => {
@@ -390,6 +419,49 @@ describe('a paused subscriber', () => {
     ])
     expect(await service.waiting()).toHaveLength(2)
   })
+
+  test('keeps the entry of a delivery that is held again before the sweep removes the earlier entry', async () => {
+    const subscriber = await service.add()
+    respondWith(failing)
+    await service.publish()
+    await service.run()
+    await service.change(subscriber, { state: 'paused' })
+    await service.runFor(60)
+    await service.change(subscriber, { state: 'active' })
+    service.beforeRemoval(async () => {
+      await service.change(subscriber, { state: 'paused' })
+      await service.run()
+    })
+    await service.sweep()
+    expect((await onlyDelivery()).state).toBe('held')
+    expect(await service.waiting()).toHaveLength(1)
+  })
+})
+
+describe('a subscriber whose health cannot be written', () => {
+  test.each([
+    ['a failure', failing],
+    ['a success after a failure', ok],
+  ])('is called once for an attempt with %s, which is recorded', async (_, response) => {
+    const subscriber = await service.add()
+    await service.table.put({
+      item: {
+        ...healthKey({ tenant: 'acme', subscriber: subscriber.id }),
+        ...(response === ok && { failed_at: 1 }),
+      },
+      condition: 'none',
+    })
+    service.table.update = async () => {
+      throw new Error('throttled')
+    }
+    respondWith(response)
+    await service.publish()
+    await service.run()
+    expect(service.received).toHaveLength(1)
+    expect(await onlyDelivery()).toMatchObject({ attempted: 1 })
+    expect(service.deadLetters).toEqual([])
+    expect(service.jobs).toMatchObject([{ code: 'SUBSCRIBER_HEALTH_NOT_RECORDED', failed: 1 }])
+  })
 })
 
 describe('a test of a subscriber', () => {
@@ -430,8 +502,29 @@ describe('a message that is delivered again', () => {
     }
     await service.run()
     expect(service.received).toHaveLength(1)
-    expect(service.queued()).toEqual([{ delaySeconds: 5, attempt: 2 }])
-    expect(statusesOf(await onlyDelivery())).toEqual([500])
+    await service.runFor(90)
+    expect(service.received).toHaveLength(2)
+    expect(statusesOf(await onlyDelivery())).toEqual([500, 500])
+  })
+
+  test('while its attempt is made calls once more, and all further attempts are made once', async () => {
+    await service.add()
+    respondWith(failing)
+    const event = await service.publish()
+    await service.publish(event)
+    await service.runFor(30 * 3600)
+    expect(await onlyDelivery()).toMatchObject({ state: 'failed', attempted: 8 })
+    expect(service.received).toHaveLength(8 + 1)
+  })
+
+  test('after its attempt was recorded adds no call', async () => {
+    await service.add()
+    respondWith(failing)
+    const event = await service.publish()
+    await service.run()
+    await service.publish(event)
+    await service.runFor(30 * 3600)
+    expect(service.received).toHaveLength(8)
   })
 
   test('by an operator, after the queue gave it up, sends the next message', async () => {
@@ -444,10 +537,10 @@ describe('a message that is delivered again', () => {
     await service.run()
     service.beforeSend = () => {}
     const [body = ''] = service.deadLetters.splice(0)
+    service.clock.advance(3_600_000)
     service.put({ body, group: 'redriven' })
     await service.run()
-    expect(service.received).toHaveLength(1)
-    expect(service.queued()).toEqual([{ delaySeconds: 5, attempt: 2 }])
+    expect(service.received).toHaveLength(2)
   })
 
   test('without the event, after its delivery has expired, is dropped', async () => {

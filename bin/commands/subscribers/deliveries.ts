@@ -8,6 +8,7 @@ import {
   type Delivery,
   type DeliveryState,
   dueAt,
+  mayMove,
   pingType,
   resendDelivery,
   skipDelivery,
@@ -92,7 +93,7 @@ export async function resend(
     const delivery = await readDelivery(table, tenant, id)
     if (delivery.expires_at <= clock.now() / 1000) throw new Error(`the delivery ${id} has expired`)
     const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
-    const { changes, message } = resendDelivery(tenant, delivery, clock.now())
+    const { changes, message } = resendDelivery(tenant, delivery, clock)
     const entry = { action: 'delivery.resend', target: `delivery/${id}` }
     // An attempt may have been recorded meanwhile.
     if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
@@ -120,7 +121,7 @@ export async function replayDeliveries(
   for await (const deliveries of batchesOf(deliveriesOf(table, ref, ended)))
     await inParallel(deliveries, async (delivery) => {
       if (delivery.type === pingType) return
-      const { changes, message } = resendDelivery(ref.tenant, delivery, clock.now())
+      const { changes, message } = resendDelivery(ref.tenant, delivery, clock)
       // A delivery with a new attempt is being sent again by somebody else.
       if (await table.transact(changes)) return
       await operator.send(message)
@@ -131,11 +132,11 @@ export async function replayDeliveries(
 }
 
 /**
- * Drops the held deliveries of a subscriber that is paused or disabled.
+ * Drops the deliveries that wait in the table or are held, of a subscriber that is paused or disabled.
  * @returns how many
  * @throws Error once the subscriber has changed
  */
-export async function skipHeld(
+export async function skipWaiting(
   operator: SubscriberOperator,
   ref: SubscriberRef,
   { unchanged, report }: { unchanged: Subscriber; report: Report },
@@ -145,12 +146,12 @@ export async function skipHeld(
   for await (const entries of waitingDeliveriesOf(table, ref)) {
     if ((await readSubscriber(operator, ref)).updated_at !== unchanged.updated_at)
       throw new Error(`the subscriber ${unchanged.id} has changed: ${skipped} deliveries were dropped`)
-    // A delivery has two entries if the sweep was stopped after it had queued it.
+    // A message that was delivered twice may have left two entries.
     const ids = new Set(entries.map(({ delivery }) => delivery))
     const keys = [...ids].map((id) => keyOf(ref.tenant, 'delivery', id))
     const deliveries = keys.length > 0 ? (await table.getMany(keys)).map(asDelivery) : []
     for (const delivery of deliveries)
-      if (delivery.state === 'held' && !(await table.transact(skipDelivery(ref.tenant, delivery))))
+      if (mayMove('skip', delivery.state) && !(await table.transact(skipDelivery(ref.tenant, delivery))))
         skipped += 1
     report(`${skipped} deliveries dropped`)
   }

@@ -14,7 +14,7 @@ import {
   validSecrets,
 } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
-import { skipHeld } from './deliveries.ts'
+import { skipWaiting } from './deliveries.ts'
 import {
   auditOfSubscriber,
   changeSubscriberAs,
@@ -105,7 +105,7 @@ export async function pauseSubscriber(
 
 /**
  * Resumes a subscriber that is paused or disabled.
- * @param skip whether its held deliveries are dropped instead of sent
+ * @param skip whether its deliveries that are held or wait are dropped instead of sent
  * @throws Error if it is active, or changed while its deliveries are dropped
  */
 export async function resumeSubscriber(
@@ -117,7 +117,7 @@ export async function resumeSubscriber(
   assertMayMove(paused, 'resume')
   if (!skip) return move(operator, ref, 'resume', {})
   await operator.table.transact([auditOfSubscriber(operator, ref, 'subscriber.skip')])
-  const skipped = await skipHeld(operator, ref, { unchanged: paused, report })
+  const skipped = await skipWaiting(operator, ref, { unchanged: paused, report })
   return { ...(await move(operator, ref, 'resume', { skipped })), skipped }
 }
 
