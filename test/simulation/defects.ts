@@ -332,8 +332,8 @@ export const defects: Record<string, Defect> = {
   ),
   'a retry whose message is not repeated': shared(
     'subscribers/send-deliveries.ts',
-    '    await queueNext(known, work)\n    return\n',
-    '    return\n',
+    'if (known && known.attempted >= message.attempt) return ensureNext(known, work)',
+    'if (known && known.attempted >= message.attempt) return',
   ),
   'a retry without a pause': shared(
     'subscribers/send-deliveries.ts',
@@ -357,8 +357,23 @@ export const defects: Record<string, Defect> = {
   ),
   'a held delivery without an entry': shared(
     'subscribers/create-deliveries.ts',
-    'await table.insertMany([{ ...delivery, waiting: entry.sk }, entry])',
-    'await table.insertMany([{ ...delivery, waiting: entry.sk }])',
+    "    { item: entry, condition: 'none' },\n",
+    '',
+  ),
+  'a copy of a message that doubles all retries': shared(
+    'subscribers/send-deliveries.ts',
+    'await queueAttempt(seconds > 0 ? attempted : attempted + 1, seconds, work)',
+    'await queueNext(stored, work)',
+  ),
+  'a delivery of a blocked tenant': shared(
+    'subscribers/send-deliveries.ts',
+    'if (await work.isBlocked(message.tenant, work.table)) return waitForUnblock(work)',
+    'if (known && (await work.isBlocked(message.tenant, work.table))) return waitForUnblock(work)',
+  ),
+  'a delivery of a blocked tenant without an entry': shared(
+    'subscribers/send-deliveries.ts',
+    'await table.transact([exists, entry, ',
+    'await table.transact([exists, ',
   ),
   'subscribers that are read once for all tenants': shared(
     'subscribers/create-deliveries.ts',

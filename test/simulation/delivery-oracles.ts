@@ -33,6 +33,7 @@ export function checkCalls(world: DeliveryWorld, history: DeliveryHistory): void
     check(subscriber !== undefined, 'nothing reaches a deleted subscriber', show)
     if (!subscriber) continue
     check(subscriber.state === 'active', 'nothing reaches a paused subscriber', show)
+    check(call.isUnblocked, 'nothing is sent for a blocked tenant', show)
     check(data.tenant_id === subscriber.tenant_id, 'events stay in their tenant', show)
     check(wants(subscriber, JSON.parse(call.body).type), 'a subscriber gets what it asked for', show)
     check(headers['webhook-id'] === event_id, 'every attempt has the id of its event', show)
@@ -88,6 +89,7 @@ export function checkDeliveries(
 ): void {
   const deliveries = storedDeliveries(world.store)
   const attempts = settings['deliveries.schedule'].retriesAfterSeconds.length + 1
+  const copies = world.copies()
   for (const { subscriber, touched } of subscribers.values()) {
     const { id, tenant_id: tenant } = subscriber
     const item = world.store.get(keyOf(tenant, 'subscriber', id))
@@ -101,8 +103,16 @@ export function checkDeliveries(
       check(others.length === 0, 'one delivery for an event and a subscriber', show)
       if (!found && at < Date.parse(subscriber.created_at)) continue
       check(found !== undefined, 'every event reaches its subscribers', show)
-      const accepted = world.received.some(
-        (call) => call.accepted && call.subscriberId === id && call.headers['webhook-id'] === event.event_id,
+      const received = world.received.filter(
+        (call) => call.subscriberId === id && call.headers['webhook-id'] === event.event_id,
+      )
+      const accepted = received.some((call) => call.accepted)
+      const calls = received.filter((call) => !call.aborted).length
+      const most = (found?.attempted ?? 0) + (copies.get(`${id} ${found?.sk}`) ?? 0)
+      check(
+        calls <= most,
+        'a copy of a message adds one call',
+        () => `${show()}: ${calls} calls, not ${most}`,
       )
       if (found?.state === 'succeeded') check(accepted, 'only what was accepted has succeeded', show)
       if (found?.state === 'failed')

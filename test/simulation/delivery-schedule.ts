@@ -177,9 +177,13 @@ class SubscriberOperator {
       'resend',
       'skip',
       'create',
+      'block',
+      'unblock',
     ])
     scheduler.note('operator', `${act} ${id}`)
     if (act === 'behave') known.set(id, random.pick(behaviors))
+    if (act === 'block') this.#world.blocked.add(tenant_id)
+    if (act === 'unblock') this.#world.blocked.delete(tenant_id)
     if (act === 'create') await this.create(tenant_id)
     if (act === 'version') await this.#rotateVersion()
     if (!subscriber) return
@@ -193,6 +197,7 @@ class SubscriberOperator {
 
   /** At the end, most subscribers work again, and some stay paused or dead. */
   async repair(): Promise<void> {
+    this.#world.blocked.clear()
     const { random, behaviors: known, scheduler } = this.#world
     for (const {
       subscriber: { id, tenant_id },
@@ -242,11 +247,15 @@ class SubscriberOperator {
     if (own.length === 0) return
     const delivery = random.pick(own)
     touched.add(delivery.event_id)
+    const body = JSON.stringify({ subscriber: id, delivery: delivery.sk })
+    // A call in progress is not recorded after a skip.
+    this.#world.addCopy(body)
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
     const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)
     store.transact(changes, random.bytes(8).toString())
-    // The command may be stopped before it sends the message.
+    // A message and an entry are added. The command may be stopped before it sends the message.
+    this.#world.addCopy(body)
     if (random.chance(0.7)) this.#world.enqueue('deliveries', JSON.stringify(message))
   }
 

@@ -33,8 +33,12 @@ export interface ReceivedCall {
   delivery: Delivery | undefined
   /** The clock of the process at the call, in milliseconds since 1970. */
   at: number
+  /** Whether the process has read that its tenant is not blocked. */
+  isUnblocked: boolean
   /** Whether the subscriber has responded with success. */
   accepted: boolean
+  /** Whether the call was aborted because the subscriber had no slot: it is no attempt. */
+  aborted: boolean
 }
 
 type QueueName = 'published_events' | 'deliveries'
@@ -50,6 +54,15 @@ const workMilliseconds = 26_000
 const sweepMilliseconds = 60_000
 const maxBatch = 10
 const maxLatenessMilliseconds = 60_000
+/** The longest time that the sweep waits for the answer of the queue. */
+const maxSendMilliseconds = 5000
+
+/** An invocation that had messages, and whether some of them are repeated for it. */
+interface Invocation {
+  process: string
+  deliveries: Set<string>
+  failed: boolean
+}
 
 /**
  * The bus, the queues, the functions of deliveries and the subscribers, on a table in memory. As in `World`, everything that
@@ -60,6 +73,7 @@ export class DeliveryWorld {
   readonly received: ReceivedCall[] = []
   readonly behaviors = new Map<string, Behavior>()
   readonly deadLetters: { queue: QueueName; body: string }[] = []
+  readonly blocked = new Set<string>()
   /** The current version of the deployment's secret. */
   secretVersion = 'v1'
   /** Messages that are queued or at work. */
@@ -71,6 +85,9 @@ export class DeliveryWorld {
   readonly settings: Settings
   readonly #accesses: Map<string, Set<string>>
   readonly #ready: Record<QueueName, Message[]> = { published_events: [], deliveries: [] }
+  readonly #invocations: Invocation[] = []
+  readonly #copies = new Map<string, number>()
+  readonly #fannedOut = new Set<string>()
   #spawned = 0
 
   constructor(options: {
@@ -109,11 +126,29 @@ export class DeliveryWorld {
   enqueue(queue: QueueName, body: string, delaySeconds = 0): void {
     const { random, faults } = this
     const times = faults.active && random.chance(0.1) ? 2 : 1
+    if (times > 1) this.addCopy(body)
     for (let time = 0; time < times; time += 1) {
       const late = faults.active && random.chance(0.1) ? maxLatenessMilliseconds : 100
       this.busy += 1
       this.#deliver(queue, { body, receives: 0 }, delaySeconds * 1000 + random.next() * late)
     }
+  }
+
+  /** Counts one more message of a delivery than its attempts need. */
+  addCopy(body: string): void {
+    const name = deliveryOf(body)
+    this.#copies.set(name, (this.#copies.get(name) ?? 0) + 1)
+  }
+
+  /** Returns how many messages of each delivery faults and operators may have added. */
+  copies(): Map<string, number> {
+    const copies = new Map(this.#copies)
+    const faults = Map.groupBy(this.faults.injected, ({ id }) => id.slice(0, id.indexOf('#')))
+    for (const { process, deliveries, failed } of this.#invocations) {
+      const added = Number(failed) + (faults.get(process)?.length ?? 0)
+      for (const name of deliveries) copies.set(name, (copies.get(name) ?? 0) + added)
+    }
+    return copies
   }
 
   /** An operator returns the messages that a queue has given up. */
@@ -143,6 +178,10 @@ export class DeliveryWorld {
     const outcomes = await this.#invocation(process, () =>
       Promise.allSettled(this.#work(queue, sent, process)),
     )
+    for (const [index, { body }] of batch.entries()) {
+      const failed = outcomes?.[index]?.status !== 'fulfilled'
+      this.#invocations.push({ process: process.name, deliveries: new Set([deliveryOf(body)]), failed })
+    }
     for (const [index, message] of batch.entries()) {
       if (outcomes?.[index]?.status === 'fulfilled') this.busy -= 1
       else if (message.receives < taskQueues[queue].attempts())
@@ -155,13 +194,13 @@ export class DeliveryWorld {
   }
 
   #work(queue: QueueName, sent: readonly string[], process: Process): Promise<void>[] {
-    const { context, read } = this.#contextOf(process)
+    const { context, read, unblocked } = this.#contextOf(process)
     const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
     if (queue === 'published_events') {
       return createDeliveries(sent, context, send)
     }
     return sendDeliveries(sent, context, {
-      call: (request) => this.#call(request, process, read),
+      call: (request) => this.#call(request, process, { read, unblocked }),
       sign: async (subscriber, signed) => {
         const secrets = await openSecrets(subscriber, context)
         return signingHeaders({ ...signed, secrets }, this.settings)
@@ -175,8 +214,18 @@ export class DeliveryWorld {
       if (this.stopped) return
       this.#sweepAgain()
       const process = this.#spawn('sweep-deliveries')
-      const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
-      await this.#invocation(process, () => sweepDeliveries(this.#contextOf(process).context, send))
+      const invocation: Invocation = { process: process.name, deliveries: new Set(), failed: true }
+      this.#invocations.push(invocation)
+      const isSlow = this.random.chance(0.2)
+      const send = async (messages: readonly QueuedDelivery[]) => {
+        for (const { body } of messages) invocation.deliveries.add(deliveryOf(body))
+        const failed = await this.#send(messages, process)
+        if (isSlow) await process.clock.sleep(process.clock.jitter() * maxSendMilliseconds)
+        return failed
+      }
+      const { context } = this.#contextOf(process)
+      const swept = await this.#invocation(process, () => sweepDeliveries(context, send))
+      invocation.failed = swept === undefined || swept.failed > 0
     })
   }
 
@@ -188,6 +237,8 @@ export class DeliveryWorld {
     const budget = startBudget(clock, workMilliseconds)
     /** The items as the process has read them last. */
     const read = new Map<string, Item>()
+    /** The tenants of which it has read that they are not blocked. */
+    const unblocked = new Set<string>()
     const opened = memoryTable(store, { clock, budget }, ({ name, effect, conflict, partial }) => {
       const noted =
         <Result>(get: () => Result) =>
@@ -211,17 +262,23 @@ export class DeliveryWorld {
       clock,
       settings,
       now: () => clock.now(),
-      isBlocked: async () => false,
+      isBlocked: async (tenant: string) => {
+        if (this.blocked.has(tenant)) return true
+        unblocked.add(tenant)
+        return false
+      },
       versionedKey: (purpose: string, version?: string) => this.versionedKey(purpose, version),
-      log: { alert: () => {} } as never,
+      log: { alert: () => {}, job: () => {} } as never,
     }
-    return { context, read }
+    return { context, read, unblocked }
   }
 
   #send(messages: readonly QueuedDelivery[], process: Process): Promise<boolean[]> {
     const accept = (count: number) => () => {
-      for (const { body, delaySeconds } of messages.slice(0, count))
+      for (const { body, delaySeconds } of messages.slice(0, count)) {
+        if ('event' in JSON.parse(body)) this.#countFanOut(body)
         this.enqueue('deliveries', body, delaySeconds)
+      }
       return messages.map((_, index) => index >= count)
     }
     return process.call({
@@ -232,16 +289,23 @@ export class DeliveryWorld {
     })
   }
 
+  /** An event that is fanned out again repeats its message. */
+  #countFanOut(body: string): void {
+    const name = deliveryOf(body)
+    if (this.#fannedOut.has(name)) this.addCopy(body)
+    this.#fannedOut.add(name)
+  }
+
   /** Calls a subscriber as `callSubscriber` does: a call that is slow goes on only if it may, and ends at its time limit. */
   async #call(
     { url, headers, body, timeoutMilliseconds, slow }: SubscriberRequest,
     process: Process,
-    read: ReadonlyMap<string, Item>,
+    { read, unblocked }: { read: ReadonlyMap<string, Item>; unblocked: ReadonlySet<string> },
   ): Promise<SubscriberResponse> {
     const { hostname } = new URL(url)
     const subscriberId = hostname.slice(0, hostname.indexOf('.'))
     const items = [...read.values()]
-    const { event_id } = JSON.parse(body)
+    const { event_id, data } = JSON.parse(body)
     const received: ReceivedCall = {
       subscriberId,
       headers,
@@ -249,7 +313,9 @@ export class DeliveryWorld {
       subscriber: items.find(({ pk, sk }) => pk.startsWith('subscriber#') && sk === subscriberId) as never,
       delivery: items.find((one) => one.event_id === event_id && one.subscriber_id === subscriberId) as never,
       at: process.clock.now(),
+      isUnblocked: unblocked.has(data.tenant_id),
       accepted: false,
+      aborted: false,
     }
     this.received.push(received)
     const behavior = this.behaviors.get(subscriberId) ?? 'fine'
@@ -257,7 +323,10 @@ export class DeliveryWorld {
     const milliseconds = behavior === 'slow' || behavior === 'hangs' ? wanted[behavior] : 30
     if (milliseconds > slow.afterMilliseconds) {
       await process.clock.sleep(slow.afterMilliseconds)
-      if (!(await slow.mayContinue())) return { reason: 'no_slot' }
+      if (!(await slow.mayContinue())) {
+        received.aborted = true
+        return { reason: 'no_slot' }
+      }
     }
     const rest = Math.min(milliseconds, timeoutMilliseconds) - slow.afterMilliseconds
     await process.clock.sleep(Math.max(0, rest))
@@ -302,6 +371,12 @@ const responses: Record<Behavior, SubscriberResponse> = {
   refuses: { reason: 'connection' },
   busy: { status: 503, answer: '', retryAfter: '30' },
   gone: { status: 410, answer: '' },
+}
+
+/** Returns the name of the delivery of a message. */
+function deliveryOf(body: string): string {
+  const { subscriber, delivery } = JSON.parse(body)
+  return `${subscriber} ${delivery}`
 }
 
 /** Returns whether a signature verifies, independently of the service's own code. */
