@@ -1,26 +1,20 @@
 import { ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { type Key, keyOf } from '../platform/table/keys.ts'
-import { type Change, inState, type Put, type Refusal } from '../platform/table/table.ts'
+import { type DeliveryWork, ensureNext, hold, postpone, record, waitForUnblock } from './advance-delivery.ts'
 import type { CallSubscriber } from './call-subscriber.ts'
 import {
-  type Attempt,
   asDelivery,
   type Delivery,
   type DeliveryMessage,
-  type DeliveryTrigger,
   mayMove,
-  moveCondition,
   newDelivery,
   pingType,
-  replaceWaiting,
-  stateAfter,
-  waitingEntry,
 } from './delivery.ts'
-import { maxDelaySeconds, queuedDelivery, type SendMessages } from './delivery-queue.ts'
+import type { SendMessages } from './delivery-queue.ts'
 import { disableSubscriber, disablingReason } from './disable-subscriber.ts'
-import { attemptOf, nextAttemptAt, withAttempt } from './record-attempt.ts'
-import { asSubscriber, type Subscriber, subscriberStates } from './subscriber.ts'
+import { attemptOf, nextAttemptAt } from './record-attempt.ts'
+import { asSubscriber, type Subscriber } from './subscriber.ts'
 import {
   asHealth,
   breakerOf,
@@ -46,20 +40,10 @@ export interface Sending {
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlocked' | 'log'>
 
-/**
- * How late the message of a next attempt may be. Until then, a process that finds an attempt recorded expects that another
- * one has queued the next.
- */
-const overdueMilliseconds = 60_000
-
 /** A message, and what the table has about it. */
-interface Work extends Context, Sending {
-  message: DeliveryMessage
+interface Work extends Context, Sending, DeliveryWork {
   subscriber: Subscriber
   health: SubscriberHealth | undefined
-  /** Absent before the first attempt. */
-  known: Delivery | undefined
-  delivery: Delivery
 }
 
 /**
@@ -193,98 +177,5 @@ async function softly(change: () => Promise<void>, { log }: Context): Promise<vo
     await change()
   } catch (fault) {
     log.job({ code: 'SUBSCRIBER_HEALTH_NOT_RECORDED', done: 0, failed: 1, fault })
-  }
-}
-
-/** Records an attempt, once, and queues the next one. A delivery that cannot be sent soon gets an entry in the table. */
-async function record(made: Attempt, trigger: DeliveryTrigger, work: Work, nextAt?: number): Promise<void> {
-  const { delivery, known, message } = work
-  const due = trigger === 'hold' ? work.now() : nextAt
-  const next = withAttempt(delivery, made, { state: stateAfter(trigger), next_at: due })
-  const waits = trigger === 'hold' || (due !== undefined && delaySeconds(due, work) > maxDelaySeconds)
-  const entry = waits && due !== undefined ? waitingEntry(message, next, due, work.clock) : undefined
-  const recorded = entry ? { ...next, waiting: entry.sk } : next
-  const refusal = await commit(
-    [
-      { item: { ...recorded }, condition: known ? moveCondition(trigger, known) : { absent: true } },
-      ...replaceWaiting(message.tenant, delivery.waiting, entry),
-    ],
-    work,
-  )
-  if (!refusal) return queueNext(recorded, work)
-  // A lost response of the write above looks like the write of another process.
-  if (refusal.existing) await ensureNext(asDelivery(refusal.existing), work)
-}
-
-function commit(changes: [Change, ...Change[]], { table }: Context): Promise<Refusal | undefined> {
-  const [first] = changes
-  return changes.length === 1 && 'item' in first ? table.put(first) : table.transact(changes)
-}
-
-/** Sends the delayed message of the next attempt, unless the delivery has ended or waits in the table. */
-async function queueNext({ state, waiting, next_at, attempted }: Delivery, work: Work): Promise<void> {
-  if (state !== 'waiting' || waiting !== undefined || next_at === undefined) return
-  await queueAttempt(attempted + 1, delaySeconds(next_at, work), work)
-}
-
-/**
- * Continues a delivery whose attempt is recorded already. The process that recorded it may have ended before it queued the
- * next attempt. The message returns until that is overdue, and queues it only then: a copy of a message that queued it at
- * once would double all further attempts.
- */
-async function ensureNext(stored: Delivery, work: Work): Promise<void> {
-  const { state, attempted, waiting, next_at } = stored
-  if (state !== 'waiting' || waiting !== undefined || next_at === undefined) return
-  if (attempted !== work.message.attempt) return
-  const seconds = Math.min(delaySeconds(next_at + overdueMilliseconds, work), maxDelaySeconds)
-  await queueAttempt(seconds > 0 ? attempted : attempted + 1, seconds, work)
-}
-
-async function queueAttempt(attempt: number, seconds: number, { message, send }: Work): Promise<void> {
-  const { tenant, subscriber, delivery } = message
-  const [failed] = await send([queuedDelivery({ tenant, subscriber, delivery, attempt }, seconds)])
-  if (failed) throw new ReportableError('the queue did not accept a retry')
-}
-
-/** Returns the time until a moment in whole seconds. */
-function delaySeconds(at: number, { now }: Pick<Context, 'now'>): number {
-  return Math.max(0, Math.ceil((at - now()) / 1000))
-}
-
-/** Holds a delivery of a subscriber that is paused or disabled. */
-async function hold(work: Work): Promise<void> {
-  const { delivery, known, message, table } = work
-  const entry = waitingEntry(message, delivery, delivery.next_at ?? work.now(), work.clock)
-  const held = { ...delivery, state: stateAfter('hold'), waiting: entry.sk }
-  await table.transact([
-    { item: held, condition: known ? moveCondition('hold', known) : { absent: true } },
-    ...replaceWaiting(message.tenant, delivery.waiting, entry),
-  ])
-}
-
-/** Lets a delivery wait in the table, from where the sweep takes it. @param due milliseconds since 1970 */
-async function postpone(due: number, work: Work): Promise<void> {
-  const { known, table } = work
-  const { entry, stored } = postponed(due, work)
-  await (known ? table.put(entry) : table.transact([stored, entry]))
-}
-
-/**
- * Lets a delivery of a blocked tenant wait in the table until the tenant is unblocked. A purge deletes the subscribers
- * before the deliveries, so nothing is written behind it.
- */
-async function waitForUnblock(work: Work): Promise<void> {
-  const { known, message, table } = work
-  const { entry, stored } = postponed(work.now(), work)
-  const exists: Change = { check: subscriberKey(message), condition: inState(subscriberStates) }
-  await table.transact([exists, entry, ...(known ? [] : [stored])])
-}
-
-function postponed(due: number, { delivery, message, clock }: Work): Record<'entry' | 'stored', Put> {
-  const entry = waitingEntry(message, delivery, due, clock)
-  const stored = { ...delivery, next_at: due, waiting: entry.sk }
-  return {
-    entry: { item: entry, condition: 'none' },
-    stored: { item: stored, condition: { absent: true } },
   }
 }

@@ -336,12 +336,12 @@ export const defects: Record<string, Defect> = {
     'if (known && known.attempted >= message.attempt) return',
   ),
   'a retry without a pause': shared(
-    'subscribers/send-deliveries.ts',
+    'subscribers/advance-delivery.ts',
     'return Math.max(0, Math.ceil((at - now()) / 1000))',
     'return Math.max(0, Math.ceil((now() - at) / 1000))',
   ),
   'an attempt that is recorded over another one': shared(
-    'subscribers/send-deliveries.ts',
+    'subscribers/advance-delivery.ts',
     'condition: known ? moveCondition(trigger, known) : { absent: true } },\n      ...replaceWaiting(message.tenant, delivery.waiting, entry)',
     "condition: 'none' },\n      ...replaceWaiting(message.tenant, delivery.waiting, entry)",
   ),
@@ -361,7 +361,7 @@ export const defects: Record<string, Defect> = {
     '',
   ),
   'a copy of a message that doubles all retries': shared(
-    'subscribers/send-deliveries.ts',
+    'subscribers/advance-delivery.ts',
     'await queueAttempt(seconds > 0 ? attempted : attempted + 1, seconds, work)',
     'await queueNext(stored, work)',
   ),
@@ -371,7 +371,7 @@ export const defects: Record<string, Defect> = {
     'if (known && (await work.isBlocked(message.tenant, work.table))) return waitForUnblock(work)',
   ),
   'a delivery of a blocked tenant without an entry': shared(
-    'subscribers/send-deliveries.ts',
+    'subscribers/advance-delivery.ts',
     'await table.transact([exists, entry, ',
     'await table.transact([exists, ',
   ),
