@@ -74,6 +74,8 @@ export class DeliveryWorld {
   readonly behaviors = new Map<string, Behavior>()
   readonly deadLetters: { queue: QueueName; body: string }[] = []
   readonly blocked = new Set<string>()
+  /** How often each event was fanned out: each time makes a message, or an entry of a held delivery. */
+  readonly fanOuts = new Map<string, number>()
   /** The current version of the deployment's secret. */
   secretVersion = 'v1'
   /** Messages that are queued or at work. */
@@ -87,7 +89,6 @@ export class DeliveryWorld {
   readonly #ready: Record<QueueName, Message[]> = { published_events: [], deliveries: [] }
   readonly #invocations: Invocation[] = []
   readonly #copies = new Map<string, number>()
-  readonly #fannedOut = new Set<string>()
   #spawned = 0
 
   constructor(options: {
@@ -197,6 +198,8 @@ export class DeliveryWorld {
     const { context, read, unblocked } = this.#contextOf(process)
     const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
     if (queue === 'published_events') {
+      for (const { detail } of sent.map((body) => JSON.parse(body)))
+        this.fanOuts.set(detail.event_id, (this.fanOuts.get(detail.event_id) ?? 0) + 1)
       return createDeliveries(sent, context, send)
     }
     return sendDeliveries(sent, context, {
@@ -275,10 +278,8 @@ export class DeliveryWorld {
 
   #send(messages: readonly QueuedDelivery[], process: Process): Promise<boolean[]> {
     const accept = (count: number) => () => {
-      for (const { body, delaySeconds } of messages.slice(0, count)) {
-        if ('event' in JSON.parse(body)) this.#countFanOut(body)
+      for (const { body, delaySeconds } of messages.slice(0, count))
         this.enqueue('deliveries', body, delaySeconds)
-      }
       return messages.map((_, index) => index >= count)
     }
     return process.call({
@@ -287,13 +288,6 @@ export class DeliveryWorld {
       partial: accept(messages.length - 1),
       timeoutMilliseconds: 3000,
     })
-  }
-
-  /** An event that is fanned out again repeats its message. */
-  #countFanOut(body: string): void {
-    const name = deliveryOf(body)
-    if (this.#fannedOut.has(name)) this.addCopy(body)
-    this.#fannedOut.add(name)
   }
 
   /** Calls a subscriber as `callSubscriber` does: a call that is slow goes on only if it may, and ends at its time limit. */
