@@ -320,8 +320,8 @@ describe('subscribers', () => {
 
   beforeAll(async () => {
     endpoint = await startSubscriberEndpoint()
-    file = join(folder, 'subscriber.json')
-    Object.assign(placeholders, { 'subscriber.json': file, 'https://shop.acme.example': endpoint.url })
+    file = join(folder, 'subscriber.txt')
+    Object.assign(placeholders, { 'subscriber.txt': file, 'https://shop.acme.example': endpoint.url })
     page = await procedure('Subscribers')
   }, 60_000)
   afterAll(() => endpoint?.stop())
