@@ -92,6 +92,8 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
         'forwarded',
         '--forward-to',
         `http://127.0.0.1:${port}/`,
+        '--settings',
+        'shared/settings/profiles/local.json',
       )
       const { json } = await order('forwarded')
       const { event_id, status } = await line
