@@ -153,7 +153,8 @@ export function consolePage(deployment: () => Deployment): void {
     let status = 500
     const receiver = createServer((request, response) => {
       request.resume()
-      response.writeHead(status).end('the disk is full')
+      // No attempt of the schedule takes the place of the one that the button makes.
+      response.writeHead(status, { 'Retry-After': '600' }).end('the disk is full')
     })
     receivers.push(receiver)
     receiver.listen(0, '127.0.0.1')
