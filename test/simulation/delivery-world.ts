@@ -130,6 +130,8 @@ export class DeliveryWorld {
     if (times > 1) this.addCopy(body)
     for (let time = 0; time < times; time += 1) {
       const late = faults.active && random.chance(0.1) ? maxLatenessMilliseconds : 100
+      // A message that is overdue is taken for lost, and another one takes its place.
+      if (late === maxLatenessMilliseconds) this.addCopy(body)
       this.busy += 1
       this.#deliver(queue, { body, receives: 0 }, delaySeconds * 1000 + random.next() * late)
     }
