@@ -247,15 +247,11 @@ class SubscriberOperator {
     if (own.length === 0) return
     const delivery = random.pick(own)
     touched.add(delivery.event_id)
-    const body = JSON.stringify({ subscriber: id, delivery: delivery.sk })
-    // A call in progress is not recorded after a skip.
-    this.#world.addCopy(body)
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
     const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)
     store.transact(changes, random.bytes(8).toString())
-    // A message and an entry are added. The command may be stopped before it sends the message.
-    this.#world.addCopy(body)
+    // The command may be stopped before it sends the message.
     if (random.chance(0.7)) this.#world.enqueue('deliveries', JSON.stringify(message))
   }
 
