@@ -245,6 +245,16 @@ describe('a failed delivery', () => {
   }
   const resend = () => detail().getByRole('button', { name: 'Resend' })
 
+  test('of several versions that arrive together, the last one is shown', async () => {
+    await page.click('#tab-deliveries')
+    const due = { kind: 'waiting', id: 'd-1', next_at: 0 } as const
+    push({ ...failed, state: 'waiting' }, due, { ...failed, state: 'succeeded' })
+    await rowOf('delivery', 'd-1')
+      .getByText(/waiting|succeeded/)
+      .waitFor()
+    expect(await rowOf('delivery', 'd-1').innerText()).toContain('succeeded')
+  })
+
   test('is understood and resent in three clicks', async () => {
     const clicks = await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
     expect(await detail().innerText()).toMatch(/it answered with an error[\s\S]*500, 20 ms[\s\S]*out of disk/)

@@ -25,8 +25,8 @@ export function clear() {
 
 /**
  * Adds or replaces entries.
- * @returns all that have changed: also requests whose tenant a log line names, and deliveries of a changed
- * subscriber or due time
+ * @returns the latest version of all that have changed: also of requests whose tenant a log line names, and of deliveries
+ * of a changed subscriber or due time
  */
 export function add(added) {
   const changed = [...added]
@@ -43,7 +43,7 @@ export function add(added) {
         ...ofCorrelation('request', entry.correlation_id).filter((one) => nameTenant(one, [entry])),
       )
   }
-  return changed
+  return [...new Set(changed.map(({ kind, id }) => find(kind, id)))].filter(Boolean)
 }
 
 /** Only the log knows the tenant of a request. @returns whether it was unknown before */
