@@ -133,6 +133,14 @@ describe('a code frees its part of a cart', () => {
     expect(await linesOf(tenant)).toEqual(['FIXED-500 500', 'PERCENT-25 100'])
   })
 
+  test('which is not published if it was nothing', async () => {
+    await cartWith('empty', 0, ['fixed-500', 'percent-25'])
+    await deleted('')('empty', await idOf('empty', 'FIXED-500'))
+    expect(await publishedBy('empty', () => calls.cart('empty', 'c1', 600))).toEqual([
+      'promo.applied PERCENT-25 150',
+    ])
+  })
+
   test('so that a cart with the maximum number of codes takes another one', async () => {
     const settings = { ...service.settings, 'discount.combination': { maxCodes: 2 } }
     const limited = discountCalls(await startService({ settings, tableName: service.tableName }))
