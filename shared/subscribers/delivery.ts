@@ -1,6 +1,6 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
-import { type Item, type Key, keyOf, partitionsOf, shardsOf } from '../platform/table/keys.ts'
+import { type Item, type Key, keyOf, shardsOf } from '../platform/table/keys.ts'
 import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from './subscriber.ts'
@@ -180,9 +180,8 @@ export function dueAt({ sk }: WaitingDelivery): number {
 
 /** Returns the range of a subscriber's waiting deliveries that are due by a time, longest due first. */
 export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, limit: number): Range {
-  const [partition = ''] = partitionsOf(tenant, 'waiting_delivery')
-  const [low, high] = [`${subscriber}#${smallestId}`, `${subscriber}#${lastIdAt(by)}`]
-  return { partition, low, high, descending: false, limit }
+  const { pk: partition, sk: low } = keyOf(tenant, 'waiting_delivery', `${subscriber}#${smallestId}`)
+  return { partition, low, high: `${subscriber}#${lastIdAt(by)}`, descending: false, limit }
 }
 
 /**

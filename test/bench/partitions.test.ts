@@ -30,17 +30,18 @@ describe('the partitions of a tenant with 16 shards', () => {
 
   test.each([
     ['subscriber', 'read', 'look for the subscribers of an event, without any', 1, 3000],
-    ['subscriber_health', 'read', 'deliver it at the first attempt', 1, 3000],
-    ['waiting_delivery', 'write', 'fail again, with a retry that waits in the table', 2, 500],
     ['registered-subscriber', 'read', 'sweep no subscribers', 32, 3000],
   ] as const)('of subscribers take fewer: %s', (partition, kind, request, units, ceiling) => {
     expect(loadOf(partition, kind)).toEqual({ partition, kind, request, units })
     expect(ceilingOf(loadOf(partition, kind))).toBe(ceiling)
   })
 
-  test.each(['idempotency', 'rate', 'otp'])('of one name have no number: %s', (partition) => {
-    expect(ceilingOf(loadOf(partition, 'write'))).toBeUndefined()
-  })
+  test.each(['idempotency', 'rate', 'otp', 'subscriber_health', 'waiting_delivery'])(
+    'of one name have no number: %s',
+    (partition) => {
+      expect(ceilingOf(loadOf(partition, 'write'))).toBeUndefined()
+    },
+  )
 })
 
 test('the table of a page is replaced, and nothing else of it', () => {

@@ -48,13 +48,15 @@ const pending = new Set<string>([
   'unfinished-operation',
   'registered-subscriber',
 ] satisfies PendingWork[])
-/** The partitions of names, by the first part of their keys. */
+/** The partitions of names, by the first part of their keys. All load of a name is in one partition. */
 const named: Record<string, string> = {
   idempotency: 'one for each Idempotency-Key',
   inbox: 'one for each event',
   mail: 'one for each mail',
   otp: 'one for each e-mail address',
   rate: 'one for each limit and subject',
+  subscriber_health: '16, by subscriber',
+  waiting_delivery: '16, by subscriber',
 }
 
 /** Runs requests on a table in memory that counts units, and returns the most expensive ones of each kind of partition. */
@@ -216,7 +218,7 @@ export function ceilingOf({ partition, kind, units }: PartitionLoad): number | u
 /** Returns the number of partitions of a tenant, or of all tenants if they share them. */
 function countOf(partition: string): number | undefined {
   if (pending.has(partition)) return pendingPartitionsOf(partition as PendingWork).length
-  return isEntity(partition) ? partitionsOf('t', partition, shards).length : undefined
+  return isEntity(partition) && !named[partition] ? partitionsOf('t', partition, shards).length : undefined
 }
 
 /** The entities that only the public tenant has. */
@@ -247,7 +249,7 @@ export function withPartitions(markdown: string, loads: readonly PartitionLoad[]
 
 function numberText(partition: string): string {
   if (pending.has(partition)) return `${countOf(partition)} of all tenants`
-  if (!isEntity(partition)) return named[partition] ?? ''
+  if (!isEntity(partition) || named[partition]) return named[partition] ?? ''
   return entities[partition] === 'shard' ? `${shards} shards` : String(countOf(partition))
 }
 

@@ -1,6 +1,7 @@
 import { subscriptions } from '#functions/subscriptions.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { AlertCode, JobLine, Log } from '#shared/platform/base/log.ts'
+import { readAll } from '#shared/platform/listing/merge.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -170,9 +171,10 @@ export async function startDeliveries({
   }
 
   async function itemsOf(tenant: string, entity: 'delivery' | 'waiting_delivery' | 'audit'): Promise<Item[]> {
-    const partitions = partitionsOf(tenant, entity, 1)
-    const range = { low: ' ', high: '\u{10ffff}', descending: false, limit: 1000 }
-    return (await table.readRange({ ...range, partition: partitions[0] ?? '' })).items
+    const range = { low: ' ', high: '\u{10ffff}', descending: false, atOnce: 1000 }
+    const items: Item[] = []
+    for await (const some of readAll(table, partitionsOf(tenant, entity), range)) items.push(...some)
+    return items
   }
 
   /** Returns the time of the first run of the sweep that finds something. */

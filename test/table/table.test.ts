@@ -79,6 +79,13 @@ describe('a key', () => {
     expect(keyOf('acme', 'customer', 'c1')).toEqual({ pk: 'customer#acme#10', sk: 'c1' })
   })
 
+  test('is in the same of several partitions as all others of the name before its first #', () => {
+    const used = new Set(
+      Array.from({ length: 50 }, (_, n) => keyOf('acme', 'waiting_delivery', `s1#${n}`).pk),
+    )
+    expect([...used]).toEqual([keyOf('acme', 'waiting_delivery', 's1').pk])
+  })
+
   test.each([0, 1, 63])('is in the partition %i if its id says so', (shard) => {
     const id = `01234567-89ab-87ff-bfff-ffffffffff${shard.toString(16).padStart(2, '0')}`
     expect(keyOf('acme', 'order', id)).toEqual({ pk: `order#acme#${shard}`, sk: id })

@@ -18,7 +18,7 @@ export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
  *
  * - `shard`: the last byte of its id, so a large tenant has as many partitions as the setting storage.shards says, and no
  *   item ever moves
- * - `hash`: the hash of its name; the number of partitions cannot change
+ * - `hash`: the hash of its name, up to a `#`; the number of partitions cannot change
  * - `one`: nothing, the tenant has one partition
  *
  * A new entity is one line.
@@ -59,11 +59,11 @@ export const entities = {
   /** Endpoints of the tenant that receive its events. */
   subscriber: 'one',
   /** What is wrong with a subscriber at present, by its id: failures, its circuit breaker and its calls in progress. */
-  subscriber_health: 'one',
+  subscriber_health: 'hash',
   /** One event for one subscriber, with its attempts. */
   delivery: 'shard',
-  /** Deliveries that wait in the table, by subscriber and time. */
-  waiting_delivery: 'one',
+  /** Deliveries that wait in the table, by subscriber and time. Those of a subscriber are in one partition. */
+  waiting_delivery: 'hash',
 } as const satisfies Record<string, Partitioning>
 
 type Partitioning = 'shard' | 'hash' | 'one'
@@ -104,7 +104,9 @@ export function keyOf(tenant: string, entity: Entity, id: string): Key {
 
 function numberOf(partitioning: Partitioning, id: string): number {
   if (partitioning === 'one') return 0
-  return partitioning === 'shard' ? shardOf(id) : hashedOf(id, hashPartitions)
+  if (partitioning === 'shard') return shardOf(id)
+  const [name = ''] = id.split('#')
+  return hashedOf(name, hashPartitions)
 }
 
 interface Shards {
