@@ -35,11 +35,11 @@ export interface Delivery extends Key {
   /** The exact text that is sent. */
   body: string
   state: DeliveryState
-  /** The number of attempts, including those that are not kept. */
+  /** The number of the latest attempt. A resend takes a number as well, so an attempt in progress is not recorded. */
   attempted: number
   /** The latest attempts, oldest first. */
   attempts: readonly Attempt[]
-  /** The number of attempts before the operator sent it again; the schedule of retries starts there. */
+  /** The number that the latest resend took; the schedule of retries starts there. */
   attempted_before?: number
   /** The time of the next attempt, in milliseconds since 1970. Only its waiting entry has that of one that was postponed. */
   next_at?: number
@@ -186,23 +186,28 @@ export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, 
 
 /**
  * Returns the changes that send a delivery again, and its message. The entry lets the sweep send the message if the
- * sender of this one does not. Rejected if an attempt was recorded since the delivery was read.
+ * sender of this one does not. The resend takes the number of an attempt in progress: otherwise the record of that attempt
+ * would replace the resend. Rejected if an attempt was recorded since the delivery was read.
  */
 export function resendDelivery(
   tenant: string,
   delivery: Delivery,
   clock: Pick<Clock, 'now' | 'randomBytes'>,
 ): { changes: Change[]; message: DeliveryMessage } {
-  const { pk, sk, attempted, waiting, subscriber_id: subscriber } = delivery
+  const { pk, sk, waiting, subscriber_id: subscriber } = delivery
   const now = clock.now()
-  const entry = waitingEntry({ tenant, subscriber }, delivery, now, clock)
-  const set = { state: stateAfter('resend'), attempted_before: attempted, next_at: now, waiting: entry.sk }
+  const attempted = delivery.attempted + 1
+  const entry = waitingEntry({ tenant, subscriber }, { ...delivery, attempted }, now, clock)
+  const set = {
+    ...{ state: stateAfter('resend'), attempted, attempted_before: attempted },
+    ...{ next_at: now, waiting: entry.sk },
+  }
   return {
     changes: [
       { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
       ...replaceWaiting(tenant, waiting, entry),
     ],
-    message: { tenant, subscriber, delivery: sk, attempt: attempted + 1 },
+    message: { tenant, subscriber, delivery: sk, attempt: entry.attempt },
   }
 }
 

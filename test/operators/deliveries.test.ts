@@ -201,6 +201,28 @@ describe('deliveries resend', () => {
     expect(eventsReceived()).toEqual([event_id, event_id])
   })
 
+  test.each([
+    ['fails', 500],
+    ['succeeds', 200],
+  ])('during an attempt that %s leads to a call after it', async (_, status) => {
+    const { sk } = await deliver(500)
+    service.respond = async () => {
+      if (service.received.length > 2) return { status: 204, answer: '' }
+      await resend(operator, 'acme', sk)
+      return { status, answer: '' }
+    }
+    await service.runFor(5)
+    expect((await listed())[0]).toMatchObject({ state: 'succeeded', latest: '204' })
+  })
+
+  test('takes the place of a retry that is queued', async () => {
+    const { sk } = await deliver(500)
+    await resend(operator, 'acme', sk)
+    service.respond = () => ({ status: 200, answer: '' })
+    await service.runFor(120)
+    expect(service.received).toHaveLength(2)
+  })
+
   test('that meets a new attempt is decided again', async () => {
     const { sk } = await deliver(500)
     const { table } = operator

@@ -89,14 +89,14 @@ describe('a stored delivery', () => {
     expect(await waiting(1999)).toEqual([entries[1]])
   })
 
-  test('is sent again with the next number, and its entry waits', async () => {
+  test('is sent again with a number above that of an attempt in progress, and its entry waits', async () => {
     const ended = { ...delivery, state: 'failed' as const, attempted: 8 }
     await table.put({ item: { ...ended }, condition: 'none' })
     const { changes, message } = resendDelivery('acme', ended, clock)
     await table.transact(changes)
-    expect(message).toEqual({ ...ref, delivery: delivery.sk, attempt: 9 })
-    expect(await read()).toMatchObject({ state: 'waiting', attempted_before: 8, attempted: 8 })
-    expect(await waiting(now)).toMatchObject([{ delivery: delivery.sk, attempt: 9 }])
+    expect(message).toEqual({ ...ref, delivery: delivery.sk, attempt: 10 })
+    expect(await read()).toMatchObject({ state: 'waiting', attempted_before: 9, attempted: 9 })
+    expect(await waiting(now)).toMatchObject([{ delivery: delivery.sk, attempt: 10 }])
   })
 
   test('has one entry after it is sent again twice', async () => {

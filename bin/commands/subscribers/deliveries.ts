@@ -27,6 +27,7 @@ const latestTime = 2 ** 48 - 1
 /** What a list shows of a delivery: everything but its body, which holds the data of the event. */
 interface DeliveryLine extends Pick<Delivery, 'event_id' | 'type' | 'state' | 'attempts'> {
   id: string
+  /** The number of attempts that are kept. */
   attempted: number
   /** The status of the latest attempt, or the reason of its failure. */
   latest: string
@@ -177,11 +178,11 @@ async function* batchesOf<One>(all: AsyncIterable<One>): AsyncGenerator<One[]> {
 
 /** @param nextAt milliseconds since 1970 */
 function deliveryLine(
-  { sk: id, event_id, type, state, attempted, attempts }: Delivery,
+  { sk: id, event_id, type, state, attempts }: Delivery,
   nextAt: number | undefined,
 ): DeliveryLine {
   const { status, reason } = attempts.at(-1) ?? {}
   const latest = String(status ?? reason ?? '')
   const next = nextAt !== undefined && state === 'waiting' ? { next_at: new Date(nextAt).toISOString() } : {}
-  return { id, event_id, type, state, attempted, latest, ...next, attempts }
+  return { id, event_id, type, state, attempted: attempts.length, latest, ...next, attempts }
 }

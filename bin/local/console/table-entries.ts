@@ -35,13 +35,13 @@ const shown = {
     }
   },
   delivery(item: Item, tenant: string): Entry {
-    const { sk: id, subscriber_id, type, body, state, attempted, attempts, ...delivery } = asDelivery(item)
+    const { sk: id, subscriber_id, type, body, state, attempts, ...delivery } = asDelivery(item)
     const { event_id, correlation_id, occurred_at } = JSON.parse(body)
     // After its last attempt it keeps the time of the attempt before.
     const next_at = state === 'waiting' ? delivery.next_at : undefined
     return {
       ...{ kind: 'delivery', id, tenant, correlation_id, at: Date.parse(occurred_at), subscriber_id },
-      ...{ event_id, type, body, state, attempted, attempts, next_at },
+      ...{ event_id, type, body, state, attempted: attempts.length, attempts, next_at },
     }
   },
   /** The time at which a delivery is due that waits in the table. */
