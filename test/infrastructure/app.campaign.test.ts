@@ -112,55 +112,6 @@ describe('wrong settings are reported in one message, without a stack trace', ()
     ])
     expect(output).toContain('The operations are codes.bulk-update, ')
   })
-
-  test.each([
-    [
-      'prod',
-      [
-        'auth.issuers',
-        'cors.allowedOrigins',
-        'limits.webAcl',
-        'discount.cartOwners',
-        'refunds.provider',
-        'otp.mail',
-        'imports.maxBytes',
-        'aws.environment',
-        'limits.webAcl',
-        'limits.webAcl',
-        'deliveries.addresses',
-        'mail.domain',
-        'refunds.account',
-        'auth.issuers',
-      ],
-    ],
-    [
-      'dev',
-      [
-        'auth.issuers',
-        'limits.webAcl',
-        'discount.cartOwners',
-        'refunds.provider',
-        'otp.mail',
-        'imports.maxBytes',
-        'aws.environment',
-        'limits.webAcl',
-        'limits.webAcl',
-        'deliveries.addresses',
-        'mail.domain',
-        'refunds.account',
-        'auth.issuers',
-      ],
-    ],
-  ])('local addresses, keys and examples on the stage %s', async (stage, named) => {
-    const settings = join(root, 'shared/settings/profiles/local.json')
-    const { code, output } = await runApp({ stage, settings, release })
-    expect(code).toBe(1)
-    expect([...output.matchAll(/^ {2}([\w.]+)/gm)].map(([, key]) => key)).toEqual(named)
-    expect(output).toContain(`http://127.0.0.1:4577 is on this machine; stage ${stage} is not.`)
-    expect(output).toContain(`no-reply@example.com is an example; stage ${stage} needs an address of yours.`)
-    expect(output).toMatch(/auth\.issuers at 0\.keys: .* or, on the local stage, 'development'/)
-    expect(output).not.toMatch(/^\s+at /m)
-  })
 })
 
 test('credentials of another account than that of the profile are refused', async () => {

@@ -104,19 +104,6 @@ describe('alarms', () => {
     }
   })
 
-  test.each(routes.filter(({ route }) => route.latency))(
-    '$route.operation has an alarm on its latency',
-    ({ route }) => {
-      const name = `${pascalCase(route.operation)}SlowAlarm`
-      const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', name)
-      const statistics = alarm.Metrics.flatMap(
-        ({ MetricStat }: Resource['Properties']) => MetricStat?.Stat ?? [],
-      )
-      expect(statistics).toContain('p99')
-      expect(alarm.Threshold).toBe(route.latency?.p99)
-    },
-  )
-
   test.each(['95', '99'])('on the p%s of a latency count only from a number of requests on', (percentile) => {
     const latencies = alarms.flatMap(([id, { Properties: alarm }]) =>
       /(Slow|OftenSlow)Alarm/.test(id) ? [JSON.stringify(alarm.Metrics)] : [],
@@ -125,17 +112,6 @@ describe('alarms', () => {
     const matching = latencies.filter((text) => text.includes(`"p${percentile}"`))
     expect(matching.length).toBeGreaterThan(0)
     expect(matching.filter((text) => !text.includes(`Count >= ${fewest}, `))).toEqual([])
-  })
-
-  test('are raised before functions without a reservation are throttled', () => {
-    const { Properties: alarm } = resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'ConcurrencyHighAlarm')
-    expect(alarm).toMatchObject({ Threshold: 80, ComparisonOperator: 'GreaterThanThreshold' })
-    const { Expression: share } = alarm.Metrics.find(({ Expression }: Resource['Properties']) => Expression)
-    const [, free] = /^100 \* unreserved \/ (\d+)$/.exec(share) ?? []
-    const reserved = resourcesOf(template, 'AWS::Lambda::Function')
-      .map(([, { Properties }]) => Number(Properties.ReservedConcurrentExecutions ?? 0))
-      .reduce((sum, one) => sum + one, 0)
-    expect(Number(free)).toBe(settings['limits.concurrency'] - reserved)
   })
 
   test('are raised by many blocked requests of the web ACL, by the name of its metrics', () => {
@@ -184,14 +160,6 @@ describe('alarms', () => {
       )
     }
   })
-})
-
-test('an event is attempted webhooks.maxAttempts times, then kept for 14 days with an alarm', () => {
-  const { Properties: queue } = resourceNamed(template, 'AWS::SQS::Queue', 'Webhooks')
-  expect(queue.RedrivePolicy).toMatchObject({ maxReceiveCount: settings['webhooks.maxAttempts'] })
-  const dead = resourceNamed(template, 'AWS::SQS::Queue', 'WebhooksDeadLetters')
-  expect(dead.Properties.MessageRetentionPeriod).toBe(1_209_600)
-  resourceNamed(watch, 'AWS::CloudWatch::Alarm', 'WebhooksHandleDeadLettersPresentAlarm')
 })
 
 describe('reports of SES', () => {

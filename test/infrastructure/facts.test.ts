@@ -18,7 +18,7 @@ const expiring = (folder: string, ExpirationInDays: number) => {
 const tickets = [{ Ref: expect.stringMatching(/^Tickets/) }]
 
 /**
- * The properties of the only resource of a type, with the start of its id if there are several, in the templates of a stage.
+ * The properties of the only resource of a type, with its id if there are several, in the templates of a stage.
  * `DeletionPolicy` is that of the resource. A property of undefined is absent.
  */
 const facts: Record<string, Record<string, Record<string, unknown>>> = {
@@ -43,6 +43,8 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     // The probe has no API key until the operator stores one.
     'AWS::SecretsManager::Secret ProbeSecret': { SecretString: 'none' },
+    'AWS::SQS::Queue Webhooks': { RedrivePolicy: { maxReceiveCount: settings['webhooks.maxAttempts'] } },
+    'AWS::SQS::Queue WebhooksDeadLetters': { MessageRetentionPeriod: 1_209_600 },
     'AWS::Events::Archive': {
       EventPattern: { source: ['commerce-api'] },
       RetentionDays: settings['events.replay'].archiveDays,
@@ -138,6 +140,11 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ...{ Dimensions: [{ Name: 'work', Value: 'refunds' }], Statistic: 'Sum', Threshold: 0, Period: 86_400 },
       AlarmActions: tickets,
     },
+    'AWS::CloudWatch::Alarm ConcurrencyHighAlarm': {
+      Threshold: 80,
+      ComparisonOperator: 'GreaterThanThreshold',
+    },
+    'AWS::CloudWatch::Alarm WebhooksHandleDeadLettersPresentAlarm': { Threshold: 0 },
     'AWS::CloudWatch::Alarm FunctionsThrottledAlarm': { Namespace: 'AWS/Lambda', MetricName: 'Throttles' },
     // The rates at which SES reviews an account.
     'AWS::CloudWatch::Alarm MailBouncesAlarm': {
@@ -171,8 +178,10 @@ const rows = Object.entries(facts).flatMap(([stage, resources]) =>
 )
 
 test.each(rows)('on %s, the resource %s has its %s', (stage, named, property, value) => {
-  const [type = '', start = ''] = named.split(' ')
-  const found = resourcesOf(templates[stage] as Template, type).filter(([id]) => id.startsWith(start))
+  const [type = '', name = ''] = named.split(' ')
+  const found = resourcesOf(templates[stage] as Template, type).filter(
+    ([id]) => name === '' || id.replace(/[0-9A-F]{8}$/, '') === name,
+  )
   expect(found).toHaveLength(1)
   const { DeletionPolicy, Properties } = found[0]?.[1] ?? { Properties: {} }
   const all: Record<string, unknown> = { DeletionPolicy, ...Properties }

@@ -75,14 +75,6 @@ describe('methods', () => {
     expect(methodsOf('OrdersRead')).toBeUndefined()
   })
 
-  test('of requests without an endpoint are answered without access to anything', () => {
-    const statements = resourcesOf(template, 'AWS::IAM::Policy')
-      .filter(([id]) => id.startsWith('PlatformUnknownRoute'))
-      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement)
-    const actions = statements.flatMap(({ Action }: { Action: string | string[] }) => Action)
-    expect(actions.filter((action: string) => !/^(logs|xray):/.test(action))).toEqual([])
-  })
-
   test('declare in preflight responses where cookies are used, and only there', () => {
     const built = resourceNamed(template, 'AWS::Lambda::Function', 'PlatformPreflight')
     const variables = JSON.parse(built.Properties.Environment.Variables.COOKIE_PATHS)
@@ -221,20 +213,6 @@ describe('responses of the gateway itself', () => {
       expect(given[type].ResponseParameters['gatewayresponse.header.Retry-After']).toBe(`'${max}'`)
     },
   )
-
-  test('are 503 for each fault of the gateway itself, and 504 for a function that is too slow', () => {
-    const statuses = Object.keys(answers).flatMap((type) =>
-      Number(given[type].StatusCode) >= 500 ? [[type, given[type].StatusCode]] : [],
-    )
-    expect(Object.fromEntries(statuses)).toEqual({
-      DEFAULT_5XX: '503',
-      API_CONFIGURATION_ERROR: '503',
-      AUTHORIZER_CONFIGURATION_ERROR: '503',
-      AUTHORIZER_FAILURE: '503',
-      INTEGRATION_FAILURE: '503',
-      INTEGRATION_TIMEOUT: '504',
-    })
-  })
 
   test('can be read by a page of the only allowed origin', () => {
     const parameters = given.THROTTLED.ResponseParameters

@@ -3,7 +3,6 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
-import { withDomain } from './stage-settings.ts'
 import { referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { watch, settings } = await synthesise('prod')
@@ -53,13 +52,6 @@ describe('a public address that does not answer', () => {
     const { template } = await synthesise('local')
     const schedules = resourcesOf(template, 'AWS::Scheduler::Schedule').map(([id]) => id)
     expect(schedules.filter((id) => id.startsWith('AddressProbe'))).toEqual([])
-  })
-
-  test('is the host name of the domain, if there is one', async () => {
-    const { template } = await synthesise('prod', { changes: withDomain })
-    const { Variables: variables } = resourceNamed(template, 'AWS::Lambda::Function', 'AddressProbe')
-      .Properties.Environment
-    expect(variables.PUBLIC_ADDRESS).toBe('https://api.example.com/')
   })
 })
 

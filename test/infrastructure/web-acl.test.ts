@@ -42,13 +42,6 @@ describe('the web ACL', () => {
     ).toBe(true)
   })
 
-  test('has the versions of managed rules that the profile names', () => {
-    const versions = ['IpReputation', 'KnownBadInputs', 'CommonRules'].map(
-      (name) => ruleNamed(name)?.Statement.ManagedRuleGroupStatement.Version,
-    )
-    expect(versions).toEqual([undefined, 'Version_1.22', 'Version_1.19'])
-  })
-
   test('does not check sizes and contents of bodies, which the functions check', () => {
     const { RuleActionOverrides: overrides } =
       ruleNamed('CommonRules')?.Statement.ManagedRuleGroupStatement ?? {}
@@ -63,37 +56,23 @@ describe('the web ACL', () => {
   ])('%s are limited by source address', (name, path, limit, seconds) => {
     const { ScopeDownStatement: at, ...rate } = ruleNamed(name)?.Statement.RateBasedStatement ?? {}
     expect(rate).toEqual({ AggregateKeyType: 'IP', Limit: limit, EvaluationWindowSec: seconds })
-    expect(at.AndStatement.Statements).toContainEqual({
+    const matching = (SearchString: string, PositionalConstraint: string, part: object, Type: string) => ({
       ByteMatchStatement: {
-        SearchString: path,
-        PositionalConstraint: 'CONTAINS',
-        FieldToMatch: { UriPath: {} },
-        TextTransformations: [{ Priority: 0, Type: 'URL_DECODE' }],
+        ...{ SearchString, PositionalConstraint, FieldToMatch: part },
+        TextTransformations: [{ Priority: 0, Type }],
       },
     })
-  })
-
-  test.each(['Logins', 'PasswordResets', 'OneTimeCodes'])('%s count only POST, no preflight', (name) => {
-    const { ScopeDownStatement: at } = ruleNamed(name)?.Statement.RateBasedStatement ?? {}
-    expect(at.AndStatement.Statements).toContainEqual({
-      ByteMatchStatement: {
-        SearchString: 'POST',
-        PositionalConstraint: 'EXACTLY',
-        FieldToMatch: { Method: {} },
-        TextTransformations: [{ Priority: 0, Type: 'NONE' }],
-      },
-    })
+    // A preflight is no POST.
+    expect(at.AndStatement.Statements).toEqual(
+      expect.arrayContaining([
+        matching(path, 'CONTAINS', { UriPath: {} }, 'URL_DECODE'),
+        matching('POST', 'EXACTLY', { Method: {} }, 'NONE'),
+      ]),
+    )
   })
 
   test('too many logins require a CAPTCHA', () => {
     expect(ruleNamed('Logins')?.Action).toEqual({ Captcha: {} })
-  })
-
-  test('tokens of a CAPTCHA are accepted from the hosts of the pages', () => {
-    expect(acl.Properties).toMatchObject({
-      TokenDomains: ['shop.acme.cloud'],
-      CaptchaConfig: { ImmunityTimeProperty: { ImmunityTime: 300 } },
-    })
   })
 
   describe.each([

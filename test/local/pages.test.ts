@@ -1,19 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
-import {
-  type Answer,
-  referenceSite,
-  type ServedSite,
-  type Site,
-  serveSite,
-} from '#bin/describe/reference/site.ts'
-import type { Entry } from '#bin/local/console/activity.ts'
-import { type Console, startConsole } from '#bin/local/console/console.ts'
+import { referenceSite, type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { sendFromReference } from '#test/end-to-end/reference-page.ts'
 import { excessWidth, violations } from '#test/support/accessibility.ts'
 import { startBrowser } from '#test/support/browser.ts'
@@ -23,49 +12,22 @@ const phone = { width: 390, height: 844 }
 const desktop = { width: 1280, height: 900 }
 const settings = await loadSettings()
 const reference = await referenceSite(settings)
-const files = [...reference.keys(), 'console.html'].filter((file) => file.endsWith('.html'))
-const pagesOfText = files.filter((file) => file !== 'index.html')
+const pagesOfText = [...reference.keys()].filter((file) => file.endsWith('.html') && file !== 'index.html')
 
-/** What the console shows: entries with long values in every list. */
 const id = '0192f3a4-5b6c-7d8e-9f01-23456789abcd'
-const entry = { id, at: 0, occurred_at: 0, updated_at: 0, tenant: 'acme', correlation_id: id }
-const entries: Entry[] = [
-  { ...entry, kind: 'request', method: 'POST', path: `/codes/${id}:restore`, status: 409, milliseconds: 34 },
-  { ...entry, kind: 'event', type: 'order.created', version: 1, data: { id } },
-  { ...entry, kind: 'mail', to: 'ada@example.com', subject: 'Your code', text: 'Your code is 123456.' },
-  { ...entry, kind: 'payout', account: 'acct_acme', charge: 'ch_1', amount: 700, status: 'succeeded' },
-  { ...entry, kind: 'operation', progress: 0.5, state: 'running', counts: { succeeded: 1, failed: 1 } },
-  { ...entry, kind: 'queue', waiting: 0, in_progress: 1, dead_letters: [{ at: 0, body: `{"id":"${id}"}` }] },
-  { ...entry, kind: 'audit', action: 'refund', target: id, actor_id: 'u1', role: 'Viewer', result: 'deny' },
-]
 
-let folder: string
 let base: string
-let console: Console
 let site: ServedSite
 let browser: Browser
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'commerce-pages-'))
   base = `http://127.0.0.1:${await freePort()}`
-  const parts = { base_url: base, aws_endpoint: base, region: 'us-east-1', outputs: {} }
-  const keys = { access_key_id: 'local', secret_access_key: 'local' }
-  const service = { ...parts, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }
-  console = startConsole(service, join(folder, 'activity.jsonl'))
-  const pages: Site = await console.pages(await referenceSite(settings, { base_url: base, token: 'token' }))
-  const answer: Answer = ({ url }, response) => {
-    if (url !== '/console/stream') return false
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    response.write(`event: all\ndata: ${JSON.stringify(entries)}\n\n`)
-    return true
-  }
-  site = await serveSite(pages, `http://localhost:${await freePort()}`, base, answer)
+  const pages = await referenceSite(settings, { base_url: base, token: 'token' })
+  site = await serveSite(pages, `http://localhost:${await freePort()}`, base)
   browser = await startBrowser()
 }, 60_000)
 afterAll(async () => {
-  console?.stop()
   await browser?.close()
   await site?.stop()
-  await rm(folder, { recursive: true })
 })
 
 /** Opens a page and waits until it shows its content. */
@@ -74,7 +36,6 @@ async function open(file: string, viewport = phone): Promise<Page> {
   page.setDefaultTimeout(60_000)
   await page.goto(`${site.url}${file}`)
   if (file === 'index.html') await page.waitForSelector('section[id$="tag/orders/POST/v1/orders"]')
-  if (file === 'console.html') await page.waitForSelector('table[data-kind=request] tbody tr')
   return page
 }
 
@@ -127,7 +88,7 @@ describe.each(pagesOfText)('%s', (file) => {
 })
 
 // The other pages have no colors of their own.
-test.each(['guide.html', 'errors.html', 'console.html'])(
+test.each(['guide.html', 'errors.html'])(
   '%s has enough contrast in the dark',
   async (file) => {
     const page = await open(file)

@@ -41,6 +41,11 @@ test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (pre
   ])
 })
 
+test('pages of this machine may call a stage without data of customers', () => {
+  const profile = { 'cors.allowedOrigins': ['http://localhost:5173'] }
+  expect([localValues(profile, stageNamed('dev')), localValues(profile, prod).length]).toEqual([[], 1])
+})
+
 test('a missing account and region are reported', () => {
   expect(localValues({ 'aws.environment': null }, prod)).toEqual([
     '  aws.environment: stage prod needs the account and the region of its stack.',
