@@ -32,6 +32,8 @@ export interface Deployment extends ServiceFile {
   token(who?: Partial<TokenRequest>): Promise<string>
   /** Sends a request over HTTP. `as` signs a token, null sends none. */
   send(path: string, options?: Send): Promise<HttpAnswer>
+  /** Places an order of a tenant. */
+  placeOrder(tenant: string, key?: string): Promise<HttpAnswer>
   /** The file with the AWS actions that the commands have called: see record-actions.ts. */
   recordedActions: string
   /** Starts a command of the project against this deployment. */
@@ -118,7 +120,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
     const lines = (await printed(input, args)).split('\n').filter(Boolean)
     return lines.map((line) => JSON.parse(line))
   }
-  return {
+  const deployment: Deployment = {
     ...service,
     aws,
     enginePid: local.enginePid,
@@ -157,7 +159,15 @@ export async function deploy(first?: Release): Promise<Deployment> {
       const received = await answer.text()
       return { status: answer.status, headers: answer.headers, text: received, json: parsed(received) }
     },
+    placeOrder: (tenant, key = crypto.randomUUID()) =>
+      deployment.send('/v1/orders', {
+        method: 'POST',
+        as: { tenant },
+        headers: { 'Idempotency-Key': key },
+        body: { cart_id: 'c', amount_minor: 100, currency: 'EUR' },
+      }),
   }
+  return deployment
 }
 
 /** The shipped profile with a small limit for exports in a response, few attempts for webhooks, and a separate

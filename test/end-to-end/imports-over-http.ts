@@ -61,38 +61,15 @@ export function importsOverHttp(deployment: () => Deployment): void {
     expect(JSON.stringify(audit)).not.toContain('@example.com')
   }, 300_000)
 
-  test.each(['https://0x7f.1/file.csv', 'https://localhost/file.csv'])(
-    'the private address %s is rejected at once',
-    async (file_url) => {
-      const refused = await send('/imports', { method: 'POST', body: { file_url } })
-      expect([refused.status, refused.json.error.code]).toEqual([400, 'VALIDATION.url.private_range'])
-    },
-  )
-
-  test('an unreachable host fails the import', async () => {
-    const file_url = 'https://files.invalid/file.csv'
-    const accepted = await send('/imports', { method: 'POST', body: { file_url } })
-    expect(accepted.status).toBe(202)
-    const { last } = await follow(accepted.json.operation_id)
-    expect([last.json.state, last.json.error.code]).toEqual(['failed', 'DEPENDENCY.bad_gateway'])
-  })
-
-  test('a Viewer can read an operation, but not start or cancel one; a canceled one ends as canceled', async () => {
-    const viewer = { ...editor, role: 'Viewer', sub: 'viewer' }
-    expect((await upload('email\na@example.com\n', { as: viewer })).status).toBe(403)
+  test('a canceled import ends as canceled', async () => {
     const lines = Array.from({ length: 20_000 }, (_, n) => `canceled-${n}@example.com`)
     const { json } = await upload(`email\n${lines.join('\n')}\n`)
     const path = `/operations/${json.operation_id}`
-    expect((await send(path, { as: viewer })).status).toBe(200)
-    expect((await send(`${path}:cancel`, { method: 'POST', body: {}, as: viewer })).status).toBe(403)
-    const stranger = { ...editor, tenant: 'stranger' }
-    expect((await send(`${path}:cancel`, { method: 'POST', body: {}, as: stranger })).status).toBe(404)
     expect((await send(`${path}:cancel`, { method: 'POST', body: {} })).status).toBe(200)
     const { last } = await follow(json.operation_id)
     expect(last.json.state).toBe('canceled')
     const { total, succeeded, failed } = last.json.result.counts
     expect(succeeded + failed).toBe(total)
     expect(total).toBeLessThan(20_000)
-    expect((await send(`${path}:cancel`, { method: 'POST', body: {} })).json).toEqual(last.json)
   }, 300_000)
 }

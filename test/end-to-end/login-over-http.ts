@@ -1,9 +1,4 @@
-import {
-  AdminInitiateAuthCommand,
-  CognitoIdentityProviderClient,
-  DescribeUserPoolClientCommand,
-  InitiateAuthCommand,
-} from '@aws-sdk/client-cognito-identity-provider'
+import { CognitoIdentityProviderClient, InitiateAuthCommand } from '@aws-sdk/client-cognito-identity-provider'
 import { expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { sentMails } from '#bin/local/mail.ts'
@@ -75,38 +70,6 @@ export function loginOverHttp(deployment: () => Deployment): void {
       { action: 'token.rotated', actor_id: made?.sub, result: 'allow' },
     ])
     expect(JSON.stringify(records)).not.toMatch(/@|jane/i)
-  })
-
-  test('the deployed app client has no flow for direct logins at the pool', async () => {
-    const { aws, outputs } = deployment()
-    const { UserPoolId, UserPoolClientId: ClientId } = outputs
-    const cognito = new CognitoIdentityProviderClient(aws)
-    const { UserPoolClient: client } = await cognito.send(
-      new DescribeUserPoolClientCommand({ UserPoolId, ClientId }),
-    )
-    cognito.destroy()
-    // The local engine enforces none for the operator's keys.
-    expect(client?.ExplicitAuthFlows).toEqual(['ALLOW_ADMIN_USER_PASSWORD_AUTH', 'ALLOW_REFRESH_TOKEN_AUTH'])
-  })
-
-  test('an ID token and a token of another pool are rejected', async () => {
-    const { aws, outputs } = deployment()
-    const { UserPoolId, UserPoolClientId: ClientId } = outputs
-    const cognito = new CognitoIdentityProviderClient(aws)
-    const AuthParameters = { USERNAME: email, PASSWORD: password }
-    const AuthFlow = 'ADMIN_USER_PASSWORD_AUTH'
-    const { AuthenticationResult: result } = await cognito.send(
-      new AdminInitiateAuthCommand({ UserPoolId, AuthFlow, ClientId, AuthParameters }),
-    )
-    cognito.destroy()
-    expect(summary(await orders(result?.IdToken ?? ''))).toBe('401 AUTH.invalid_credentials')
-    const [header, , signature] = (result?.AccessToken ?? '').split('.')
-    const claims = {
-      ...decodeJwt(result?.AccessToken ?? ''),
-      iss: 'https://cognito-idp.us-east-1.amazonaws.com/other',
-    }
-    const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
-    expect(summary(await orders(`${header}.${payload}.${signature}`))).toBe('401 AUTH.invalid_credentials')
   })
 
   test('a password that the pool rejects creates no user, and a user stays in their tenant', async () => {

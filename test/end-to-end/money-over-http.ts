@@ -3,10 +3,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from '@jest/globals'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
-import { eventOf } from '#test/support/signed-events.ts'
 import type { listen } from './bus-listener.ts'
-import type { Deployment, HttpAnswer, Send } from './deployment.ts'
-import { sendFromPython } from './python-sender.ts'
+import type { Deployment, Send } from './deployment.ts'
 
 interface Running {
   service: Deployment
@@ -18,7 +16,6 @@ const editor = { tenant, sub: 'cashier', scope: 'codes:read codes:write' }
 
 /** Refunds with the fake provider, signed events through their queue, and discounts on the received carts. */
 export function moneyOverHttp(running: () => Running): void {
-  const summary = ({ status, json }: HttpAnswer) => `${status} ${json?.error?.code ?? ''}`.trim()
   const post = (path: string, key: string, body: unknown, options: Send = {}) =>
     running().service.send(path, {
       method: 'POST',
@@ -61,7 +58,6 @@ export function moneyOverHttp(running: () => Running): void {
         first.text,
         'replayed',
       ])
-      expect(summary(await refund(charge, charge, 701))).toBe('409 CONFLICT.idempotency.payload_mismatch')
       expect(await paidOut(charge)).toEqual([700])
       const entries = (await ledger()).filter(({ charge_id }) => charge_id === charge)
       expect(entries).toEqual([
@@ -150,20 +146,6 @@ export function moneyOverHttp(running: () => Running): void {
     })
   })
 
-  test('of 30 concurrent refunds of a charge, no more is paid than was captured', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => refund(`crowd-${n}`, 'ch_crowd', 9000)),
-    )
-    const retried = await Promise.all(
-      answers.map((answer, n) => (answer.status >= 500 ? refund(`crowd-${n}`, 'ch_crowd', 9000) : answer)),
-    )
-    expect(retried.filter(({ status }) => status === 201)).toHaveLength(11)
-    expect(new Set(retried.map(summary))).toEqual(new Set(['201', '409 POLICY.refund.exceeds_charge']))
-    expect(await paidOut('ch_crowd')).toHaveLength(11)
-    const entries = (await ledger()).filter(({ charge_id }) => charge_id === 'ch_crowd')
-    expect(entries).toHaveLength(11)
-  })
-
   test('an order is paid once by repeated signed events', async () => {
     const { service } = running()
     const placed = await post('/v1/orders', 'paid', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
@@ -176,17 +158,6 @@ export function moneyOverHttp(running: () => Running): void {
     const ours = () => listener.received.filter(({ type, data }) => type === 'order.paid' && data.id === id)
     await listener.until(() => ours().length > 0)
     expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
-  })
-
-  test('an event signed by the official Python library with the stored secret is handled', async () => {
-    const { service } = running()
-    const placed = await post('/v1/orders', 'from-python', { cart_id: 'c', amount_minor: 5, currency: 'EUR' })
-    const { id } = placed.json
-    const event = eventOf('order.paid', { id, tenant_id: tenant })
-    const url = `${service.base_url}/v1/webhooks/events`
-    expect(await sendFromPython(url, service.webhook_secret, event)).toBe(202)
-    const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
-    await eventually(async () => (await status()) === 'paid', 10)
   })
 
   test('an event that cannot be handled becomes a dead letter, and is handled after a redrive', async () => {
@@ -208,8 +179,6 @@ export function moneyOverHttp(running: () => Running): void {
 
     const applied = await verify('ten-off', 'ten')
     expect([applied.status, applied.json]).toEqual([200, { applied: true, amount: 200 }])
-    const again = await verify('ten-off', 'ten')
-    expect([again.text, again.headers.get('idempotency-status')]).toEqual([applied.text, 'replayed'])
     const ours = () =>
       listener.received.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
     await listener.until(() => ours().length > 0)
@@ -227,14 +196,5 @@ export function moneyOverHttp(running: () => Running): void {
     })
     const versions = ours().map(({ data }) => Number(data.version))
     expect(versions[1]).toBeGreaterThan(Number(versions[0]))
-
-    await sendEvent('giftcard.applied', 'cart-7', { giftcard_id: 'g1', amount: 100 })
-    await eventually(
-      async () =>
-        summary(await verify(`with-card-${Date.now()}`, 'TEN')) === '409 CONFLICT.code.not_combinable',
-      5,
-    )
-    expect((await verify('guess', 'NO-SUCH')).json).toEqual({ applied: false, amount: 0 })
-    expect(summary(await verify('long', 'ABCDEFGHIJKLMNOPQ'))).toBe('400 VALIDATION.code.length.exceeds')
   })
 }

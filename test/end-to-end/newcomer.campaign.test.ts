@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Webhook } from 'standardwebhooks'
 import { isHealthy } from '#bin/local/engine.ts'
 import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
 import { accessOf } from '#bin/local/service-file.ts'
@@ -196,10 +197,10 @@ describe('a user who follows the README', () => {
     expect(code).toBe(1)
   })
 
-  test('forwards the event of an order to an endpoint', async () => {
-    const received: string[] = []
+  test('forwards the event of an order to an endpoint, signed with the secret that the command prints', async () => {
+    const received: { headers: Record<string, string>; body: string }[] = []
     const server = createServer(async (request, response) => {
-      received.push(await text(request))
+      received.push({ headers: request.headers as Record<string, string>, body: await text(request) })
       response.writeHead(204).end()
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -217,7 +218,9 @@ describe('a user who follows the README', () => {
         await here.shell(order.replace('first', `forwarded-${number}`))
       await listening
       expect(JSON.parse(forwarded.stdout)).toMatchObject({ type: 'order.placed', status: 204 })
-      expect(received.map((body) => JSON.parse(body).type)).toEqual(['order.placed'])
+      const webhook = new Webhook(/whsec_\S+/.exec(forwarded.output)?.[0] ?? '')
+      const verified = received.map(({ body, headers }) => webhook.verify(body, headers))
+      expect(verified).toMatchObject([{ type: 'order.placed' }])
     } finally {
       server.closeAllConnections()
       server.close()

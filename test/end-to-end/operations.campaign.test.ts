@@ -101,13 +101,7 @@ async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): P
 const is = (status: number) => (one: number) => one === status
 const isAnswered = (status: number) => (answer: HttpAnswer) => answer.status === status
 
-const order = () =>
-  service.send('/v1/orders', {
-    method: 'POST',
-    as: { tenant },
-    headers: { 'Idempotency-Key': crypto.randomUUID() },
-    body: { cart_id: 'c', amount_minor: 100, currency: 'EUR' },
-  })
+const order = () => service.placeOrder(tenant)
 
 /** A busy machine may answer with a timeout first. */
 const placed = () => until(order, isAnswered(201))
@@ -512,7 +506,9 @@ describe('permissions of the commands above', () => {
       ...['freeze', 'unfreeze', 'preflight'],
       ...['holds set', 'holds list', 'holds release'],
       ...['tenants block', 'tenants unblock', 'tenants blocked'],
-      'subscribers re-encrypt',
+      ...['subscribers list', 'subscribers update', 'subscribers rotate-secret', 'subscribers re-encrypt'],
+      ...['api-keys list', 'api-keys rotate', 'api-keys revoke', 'sessions list', 'sessions revoke'],
+      'webhook secret',
     ],
   )
 })

@@ -1,12 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import { EventBridgeClient, ListRulesCommand } from '@aws-sdk/client-eventbridge'
 import { ListQueuesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { expect, test } from '@jest/globals'
-import { Webhook } from 'standardwebhooks'
 import type { Deployment } from './deployment.ts'
 
 /** Runs `commerce verify`. */
@@ -36,14 +32,6 @@ export function verificationOverHttp(deployment: () => Deployment): void {
 /** Runs the commands of operators that no other test of the deployed stack runs. */
 export function operatorsOverHttp(deployment: () => Deployment): void {
   verificationOverHttp(deployment)
-  const order = (tenant: string) =>
-    deployment().send('/v1/orders', {
-      method: 'POST',
-      as: { tenant },
-      headers: { 'Idempotency-Key': crypto.randomUUID() },
-      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
-    })
-
   /** Starts to listen to the orders of a tenant. @returns its messages, once it has subscribed */
   async function listenTo(tenant: string, ...options: string[]) {
     const selected = ['--events', 'order.placed,refund.*', '--tenant', tenant, '--limit', '1']
@@ -62,8 +50,8 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
 
   test('events prints the selected events as JSON lines, then removes its queue and its rule', async () => {
     const { line, ended } = await listenTo('watched')
-    await order('other')
-    const { json } = await order('watched')
+    await deployment().placeOrder('other')
+    const { json } = await deployment().placeOrder('watched')
     expect(await line).toMatchObject({
       type: 'order.placed',
       data: { id: json.id, tenant_id: 'watched' },
@@ -77,45 +65,5 @@ export function operatorsOverHttp(deployment: () => Deployment): void {
     const rules = { EventBusName: deployment().event_bus, NamePrefix: 'commerce-events-' }
     const { Rules } = await new EventBridgeClient(deployment().aws).send(new ListRulesCommand(rules))
     expect(Rules).toEqual([])
-  })
-
-  test('events forwards an event to an endpoint, signed with the secret that it prints', async () => {
-    const received: { headers: IncomingHttpHeaders; body: string }[] = []
-    const server = createServer(async (request, response) => {
-      received.push({ headers: request.headers, body: await text(request) })
-      response.writeHead(204).end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    try {
-      const { port } = server.address() as AddressInfo
-      const { messages, line, ended } = await listenTo(
-        'forwarded',
-        '--forward-to',
-        `http://127.0.0.1:${port}/`,
-        '--settings',
-        'shared/settings/profiles/local.json',
-      )
-      const { json } = await order('forwarded')
-      const { event_id, status } = await line
-      expect(status).toBe(204)
-      expect(await ended).toEqual([0, null])
-      expect(received).toHaveLength(1)
-      const { headers, body } = received[0] ?? { headers: {}, body: '' }
-      const [secret = ''] = /whsec_\S+/.exec(messages.join('\n')) ?? []
-      const verified = new Webhook(secret).verify(body, headers as Record<string, string>)
-      expect(verified).toMatchObject({ event_id, data: { id: json.id } })
-    } finally {
-      server.close()
-      server.closeAllConnections()
-    }
-  })
-
-  test('webhook secret stores a new key before the present ones, prints it alone, and drops the old ones', async () => {
-    const { text } = deployment()
-    const old = await text('webhook', 'secret')
-    const key = await text('webhook', 'secret', '--generate', '--keep', '--yes')
-    expect(await text('webhook', 'secret')).toBe(`${key} ${old}`)
-    await text('webhook', 'secret', '--drop-old', '--yes')
-    expect(await text('webhook', 'secret')).toBe(key)
   })
 }

@@ -101,12 +101,7 @@ export function removedPermission(running: () => Deployment): void {
         }),
       )
     const create = (key: string) =>
-      service.send('/v1/orders', {
-        method: 'POST',
-        as: { tenant: 'unpermitted' },
-        headers: { 'Idempotency-Key': `${key}-${lacking.replaceAll(' ', '-')}` },
-        body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
-      })
+      service.placeOrder('unpermitted', `${key}-${lacking.replaceAll(' ', '-')}`)
     await store(without)
     const denied = await create('denied')
     await store((statements) => statements)

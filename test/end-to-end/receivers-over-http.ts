@@ -16,12 +16,6 @@ export function receiversOverHttp(deployment: () => Deployment): void {
     'the endpoint of the guide in %s gets each order once',
     async (language) => {
       const tenant = `receives-${language.toLowerCase()}`
-      const placeOrder = async (key: string): Promise<string> => {
-        const body = { cart_id: key, amount_minor: 1250, currency: 'EUR' }
-        const headers = { 'Idempotency-Key': key }
-        return (await deployment().send('/v1/orders', { method: 'POST', as: { tenant }, headers, body })).json
-          .id
-      }
       const port = await freePort()
       const endpoint = ['--url', `http://127.0.0.1:${port}/hook`, '--events', 'order.placed']
       const [subscriber] = await deployment().run('subscribers', 'create', '--tenant', tenant, ...endpoint)
@@ -30,7 +24,7 @@ export function receiversOverHttp(deployment: () => Deployment): void {
       try {
         const orders: string[] = []
         for (const key of ['first', 'second']) {
-          const id = await placeOrder(key)
+          const { id } = (await deployment().placeOrder(tenant, key)).json
           await receiver.untilPrinted(({ data }) => data.order_id === id)
           orders.push(id)
         }

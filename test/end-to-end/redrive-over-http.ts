@@ -67,12 +67,7 @@ export function redriveOverHttp(running: () => Running): void {
 
   test('failed changes of the relay are published by redrive, as the same events', async () => {
     const { service, listener } = running()
-    const placed = await service.send('/v1/orders', {
-      method: 'POST',
-      as: { tenant },
-      headers: { 'Idempotency-Key': 'given-up' },
-      body: { cart_id: 'c', amount_minor: 5, currency: 'EUR' },
-    })
+    const placed = await service.placeOrder(tenant)
     const ours = () => listener.received.filter(({ data }) => data.id === placed.json.id)
     const published = () =>
       ours()

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import { referenceSite, type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import type { Deployment } from './deployment.ts'
-
-const run = promisify(execFile)
 
 /** Returns the selector of an operation, such as orders/POST/v1/orders. */
 const sectionOf = (operation: string) => `section[id$="tag/${operation}"]`
@@ -37,8 +33,6 @@ export async function sendFromReference(page: Page, operation: string): Promise<
   await client.waitFor({ state: 'hidden' })
   return shown
 }
-
-const firstRequest = (page: Page) => page.innerText('pre >> nth=0')
 
 /** The pages for API consumers in a real browser, against the deployed stack. */
 export function referencePage(deployment: () => Deployment): void {
@@ -71,7 +65,7 @@ export function referencePage(deployment: () => Deployment): void {
   })
 
   test('the first page shows the first request of the guide', async () => {
-    expect(await firstRequest(reference)).toContain('curl -i "$BASE_URL/v1/orders"')
+    expect(await reference.innerText('pre >> nth=0')).toContain('curl -i "$BASE_URL/v1/orders"')
   })
 
   test('each kind of operation succeeds with the example of the reference, and each request has a new key', async () => {
@@ -84,27 +78,6 @@ export function referencePage(deployment: () => Deployment): void {
     expect(await send('discounts/POST/discount/verify')).toContain('200 OK')
     expect(await send('health/GET/health')).toContain('200 OK')
     await reference.close()
-  })
-
-  test('the first request of the guide creates an order when pasted', async () => {
-    const { base_url: BASE_URL, token } = deployment()
-    const env = { PATH: process.env.PATH, BASE_URL, TOKEN: await token({ tenant: 'guided' }) }
-    const guide = await open('guide.html')
-    const { stdout } = await run('bash', ['-c', await firstRequest(guide)], { env })
-    await guide.close()
-    expect(stdout).toMatch(/^HTTP\/1.1 201[\s\S]*"cart_id":"cart-1"/)
-  })
-
-  test.each([
-    ['guide.html', 'Idempotency-Key'],
-    ['errors.html', 'CONFLICT.idempotency.payload_mismatch'],
-    ['events.html', 'promo.applied, version 1'],
-  ])('%s tells of %s, and links to the reference', async (file, text) => {
-    const page = await open(file)
-    expect(await page.innerText('main')).toContain(text)
-    const link = page.locator('nav a:text("Reference")')
-    expect(await link.evaluate((one) => (one as { href?: string }).href)).toBe(`${site.url}index.html`)
-    await page.close()
   })
 
   test('the link to the reference opens it', async () => {
