@@ -1,23 +1,20 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { httpHandler } from '#shared/platform/aws/http-handler.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
-let server: Server | undefined
+let started: HttpServer | undefined
 let handler: ReturnType<typeof httpHandler>
-afterEach(() => {
+afterEach(async () => {
   handler.destroy()
-  server?.closeAllConnections()
-  server?.close()
+  await started?.stop()
 })
 
 async function start(listener: RequestListener, milliseconds = 10_000) {
   handler = httpHandler(milliseconds)
-  server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  started = await startHttpServer(listener)
+  const { port } = started
   return { protocol: 'http:', hostname: '127.0.0.1', port, method: 'POST', path: '/', headers: {}, body: 'ß' }
 }
 
@@ -81,7 +78,7 @@ describe('the request handler of SDK clients', () => {
     async (_, listener) => {
       const request = await start(listener as RequestListener)
       const closed = new Promise((resolve) => {
-        server?.once('connection', (socket) => socket.on('error', () => {}).once('close', resolve))
+        started?.server.once('connection', (socket) => socket.on('error', () => {}).once('close', resolve))
       })
       const call = handler.handle({ ...request, milliseconds: 30 })
       await expect(call).rejects.toMatchObject({ name: 'TimeoutError' })
@@ -104,7 +101,7 @@ describe('the request handler of SDK clients', () => {
 
   test('fails when nothing listens', async () => {
     const request = await start(() => {})
-    server?.close()
+    await started?.stop()
     await expect(handler.handle(request)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 /** The fault of one call. */
 export type Fault =
@@ -56,13 +56,12 @@ export async function startS3Proxy(target: string, port = 0): Promise<S3Proxy> {
     }
   }
 
-  const server = createServer((incoming, outgoing) => {
+  const { url, stop } = await startHttpServer((incoming, outgoing) => {
     handle(incoming, outgoing).catch(() => incoming.socket.destroy())
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
+  }, port)
 
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: url,
     get calls() {
       return calls
     },
@@ -75,12 +74,7 @@ export async function startS3Proxy(target: string, port = 0): Promise<S3Proxy> {
       taken = 0
       faultOf = () => undefined
     },
-    async stop() {
-      if (!server.listening) return
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
-    },
+    stop,
   }
 }
 

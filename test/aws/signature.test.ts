@@ -1,10 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expect, jest, test } from '@jest/globals'
 import { deployedTable, dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
 const hmac = (key: string | Uint8Array, data: string) => createHmac('sha256', key).update(data).digest()
@@ -31,20 +31,18 @@ Object.assign(process.env, {
 test('calls of the table are signed as AWS checks it', async () => {
   const computed: string[] = []
   const sent: string[] = []
-  const server = createServer(async (request, response) => {
+  const server = await startHttpServer(async (request, response) => {
     computed.push(signatureOf(request, await buffer(request)))
     sent.push(/Signature=(\w+)/.exec(request.headers.authorization ?? '')?.[1] ?? '')
     response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end('{}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  process.env.AWS_ENDPOINT_URL_DYNAMODB = `http://127.0.0.1:${port}`
+  })
+  process.env.AWS_ENDPOINT_URL_DYNAMODB = server.url
   const table = deployedTable('orders', { clock: systemClock, budget: startBudget(systemClock, 60_000) })
   for (const pk of ['one', 'ä']) await table.put({ item: { pk, sk: '1' }, condition: 'none' })
   expect(sent).toHaveLength(2)
   expect(sent).toEqual(computed)
   dynamodbClient().destroy()
-  server.close()
+  await server.stop()
 })
 
 test('a call of the table is limited to the time that is left, and one millisecond', async () => {

@@ -100,37 +100,16 @@ describe('permissions', () => {
     ],
   })
   const [[senderId]] = resourcesOf(template, 'AWS::SES::EmailIdentity') as [[string, Resource]]
-  const sender = {
-    'Fn::Join': [
-      '',
-      [
-        'arn:',
-        { Ref: 'AWS::Partition' },
-        ':ses:',
-        { Ref: 'AWS::Region' },
-        ':',
-        { Ref: 'AWS::AccountId' },
-        ':identity/',
-        { Ref: senderId },
-      ],
-    ],
+  /** The ARN of something in the region and the account of the stack. */
+  const arnOf = (service: string, kind: string, ...rest: unknown[]) => {
+    const [partition, region, account] = ['Partition', 'Region', 'AccountId'].map((name) => ({
+      Ref: `AWS::${name}`,
+    }))
+    return {
+      'Fn::Join': ['', ['arn:', partition, `:${service}:`, region, ':', account, `:${kind}`, ...rest]],
+    }
   }
   const [[configurationSetId]] = resourcesOf(template, 'AWS::SES::ConfigurationSet') as [[string, Resource]]
-  const configurationSet = {
-    'Fn::Join': [
-      '',
-      [
-        'arn:',
-        { Ref: 'AWS::Partition' },
-        ':ses:',
-        { Ref: 'AWS::Region' },
-        ':',
-        { Ref: 'AWS::AccountId' },
-        ':configuration-set/',
-        { Ref: configurationSetId },
-      ],
-    ],
-  }
   const table = { 'Fn::GetAtt': [tableId, 'Arn'] }
   const stream = { 'Fn::GetAtt': [tableId, 'StreamArn'] }
   const index = { 'Fn::Join': ['', [table, '/index/by-id']] }
@@ -138,27 +117,12 @@ describe('permissions', () => {
   const inFolder = (folder: string) => ({
     'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, `/${folder}/*`]],
   })
-  const exports = { 'Fn::Join': ['', [{ 'Fn::GetAtt': [bucketId, 'Arn'] }, '/exports/*']] }
 
   const receiving = (name: string): [string, unknown][] =>
     ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility'].map((action) => [
       `sqs:${action}`,
       queueOf(name),
     ])
-  const executions = {
-    'Fn::Join': [
-      '',
-      [
-        'arn:',
-        { Ref: 'AWS::Partition' },
-        ':states:',
-        { Ref: 'AWS::Region' },
-        ':',
-        { Ref: 'AWS::AccountId' },
-        ':execution:commerce-prod-imports:*',
-      ],
-    ],
-  }
   const expected: Record<Right, [action: string, on: unknown][]> = {
     'secret.read': [['secretsmanager:GetSecretValue', secretOf('DeploymentSecret')]],
     'secret.payments': [['secretsmanager:GetSecretValue', secretOf('PaymentsSecret')]],
@@ -170,8 +134,8 @@ describe('permissions', () => {
     'queue.webhooks': receiving('Webhooks'),
     'queue.mail': receiving('Mail'),
     'mail.send': [
-      ['ses:SendEmail', sender],
-      ['ses:SendEmail', configurationSet],
+      ['ses:SendEmail', arnOf('ses', 'identity/', { Ref: senderId })],
+      ['ses:SendEmail', arnOf('ses', 'configuration-set/', { Ref: configurationSetId })],
     ],
     'queue.mail_events': receiving('MailEvents'),
     'queue.password_resets': receiving('PasswordResets'),
@@ -189,12 +153,12 @@ describe('permissions', () => {
     'deliveries.send': [['sqs:SendMessage', queueOf('Deliveries')]],
     'reconciliations.send': [['sqs:SendMessage', queueOf('Reconciliations')]],
     'imports.start': [['states:StartExecution', { Ref: machineId }]],
-    'imports.describe': [['states:DescribeExecution', executions]],
+    'imports.describe': [['states:DescribeExecution', arnOf('states', 'execution:commerce-prod-imports:*')]],
     'files.write': [
-      ['s3:PutObject', exports],
-      ['s3:AbortMultipartUpload', exports],
+      ['s3:PutObject', inFolder('exports')],
+      ['s3:AbortMultipartUpload', inFolder('exports')],
     ],
-    'files.link': [['s3:GetObject', exports]],
+    'files.link': [['s3:GetObject', inFolder('exports')]],
     'imports.write': [
       ['s3:PutObject', inFolder('imports')],
       ['s3:AbortMultipartUpload', inFolder('imports')],

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -17,6 +16,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 describe('the activity', () => {
   const entry = (id: string, more: object = {}): Entry => ({ kind: 'mail', id, ...more })
@@ -104,7 +104,7 @@ describe('a dead letter', () => {
   const url = 'http://queue/dead-letters'
   const letterOf = (MessageId: string) => ({ MessageId, Body: '{}', SentTimestamp: 7, IsVisible: true })
   const messages = { '000000000000': { 'us-east-1': { [url]: ['known', 'unknown'].map(letterOf) } } }
-  const engine = createServer((_, response) => response.end(JSON.stringify({ messages })))
+  let engine: HttpServer
   let folder: string
   let queues: Entry[]
   beforeAll(async () => {
@@ -115,18 +115,16 @@ describe('a dead letter', () => {
     }
     const file = join(folder, 'activity.jsonl')
     await writeFile(file, `${lineOf(4, 'amount: string')}${lineOf(5, 'amount: number')}`)
-    engine.listen(0, '127.0.0.1')
-    await once(engine, 'listening')
-    const { port } = engine.address() as AddressInfo
+    engine = await startHttpServer((_, response) => response.end(JSON.stringify({ messages })))
     const failures = new Map()
     await activitySource(file, failures).read()
     const outputs = { [deadLettersOutput('webhooks')]: url }
-    const access = { aws_endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', outputs }
+    const access = { aws_endpoint: engine.url, region: 'us-east-1', outputs }
     const keys = { access_key_id: 'local', secret_access_key: 'local' }
     queues = await queueSource({ ...access, ...keys } as unknown as ServiceFile, failures).read()
   })
   afterAll(async () => {
-    engine.close()
+    await engine.stop()
     await rm(folder, { recursive: true })
   })
 

@@ -1,27 +1,22 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import type { LocalAws } from '#bin/local/environment.ts'
 import { sentMails } from '#bin/local/mail.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 const mail = (MessageId: string, To: string[]) => ({
   ...{ MessageId, To, Subject: 'Code', BodyText: 'Your code is 123456.', Timestamp: 1_800_000_000 },
 })
 const messages = { '000000000000': [mail('1', ['a@b.example']), mail('2', ['c@b.example', 'A@b.example'])] }
-const engine = createServer(({ headers, url }, response) => {
+const engine = await startHttpServer(({ headers, url }, response) => {
   const known = url === '/_ministack/ses/messages' && headers['x-local-secret'] === 'secret'
   response.writeHead(known ? 200 : 403).end(JSON.stringify({ messages }))
 })
-let aws: LocalAws
-beforeAll(async () => {
-  await once(engine.listen(0, '127.0.0.1'), 'listening')
-  const endpoint = `http://127.0.0.1:${(engine.address() as AddressInfo).port}`
-  aws = { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'key', secretAccessKey: 'secret' } }
-})
-afterAll(() => {
-  engine.close()
-})
+const aws: LocalAws = {
+  endpoint: engine.url,
+  region: 'us-east-1',
+  credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
+}
+afterAll(() => engine.stop())
 
 test('a mail has its time, address, subject and text', async () => {
   expect((await sentMails(aws))[0]).toEqual({

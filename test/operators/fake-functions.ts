@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
 import type { Clients } from '#bin/commands/releases.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 interface Version {
   release?: string | undefined
@@ -48,7 +47,7 @@ export interface FakeFunctions {
   live(): Record<string, string | undefined>
   /** The release that each function serves. */
   serving(): Record<string, string | undefined>
-  close(): void
+  close(): Promise<void>
 }
 
 /** Returns the record of a release: shards for writes and for reads of all tenants, and of `large`. */
@@ -158,7 +157,7 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
   const weighted = ({ aliases }: Deployed) =>
     Object.keys(Object(aliases.get('live')?.RoutingConfig).AdditionalVersionWeights ?? {}).length > 0
 
-  const server = createServer(async (request, response) => {
+  const { url: endpoint, stop } = await startHttpServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
@@ -179,9 +178,8 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
     response.statusCode = status
     response.end(status === 204 ? undefined : JSON.stringify(answer))
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const access = {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     region: 'us-east-1',
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   }
@@ -219,7 +217,7 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
       Object.fromEntries(
         live().map(([name, number = '']) => [name, functions.get(name)?.versions.get(number)?.release]),
       ),
-    close: () => void server.close(),
+    close: stop,
   }
   return fake
 }

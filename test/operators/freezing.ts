@@ -1,5 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
 import { LambdaClient } from '@aws-sdk/client-lambda'
@@ -9,6 +7,7 @@ import type { FrozenStack } from '#bin/commands/freeze/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { type SynthesisOptions, withProvisioned } from '#test/infrastructure/stage-settings.ts'
 import { type Resource, type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 /** What a freeze changes, by the logical ids of a stack. */
 export interface StackState {
@@ -71,7 +70,7 @@ export interface FakeStack extends StackState {
   /** The schedules' definitions other than their state, as they were last written. */
   definitions: Record<string, unknown>
   now(): number
-  stop(): void
+  stop(): Promise<void>
 }
 
 const startedAt = Date.parse('2026-01-31T12:00:00Z')
@@ -89,14 +88,13 @@ export async function fakeStack(): Promise<FakeStack> {
     return found
   }
   const isStopped = (operation: string) => state.concurrency[idOf(pascalCase(operation))] === 0
-  const server = createServer((request, response) => {
+  const { url: baseUrl, stop } = await startHttpServer((request, response) => {
     const stopped = isStopped(request.method === 'POST' ? 'orders.create' : 'orders.list')
     if (stopped && fake.late > 0) fake.late -= 1
     else if (stopped) response.setHeader('Retry-After', '5').writeHead(503)
     else response.writeHead(401)
     response.end()
   })
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
 
   // biome-ignore lint/suspicious/noExplicitAny: each command has another input
   const operations: Record<string, (input: any) => unknown> = {
@@ -201,7 +199,6 @@ export async function fakeStack(): Promise<FakeStack> {
     return operation(command.input) ?? {}
   }
   const region = { region: 'eu-west-1' }
-  const { port } = server.address() as AddressInfo
   const fake: FakeStack = {
     ...state,
     stack: {
@@ -218,7 +215,7 @@ export async function fakeStack(): Promise<FakeStack> {
         },
       },
     },
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl,
     changes: [],
     running: [],
     invocations: {},
@@ -230,7 +227,7 @@ export async function fakeStack(): Promise<FakeStack> {
     failing: Number.POSITIVE_INFINITY,
     definitions: {},
     now: () => now,
-    stop: () => void server.close(),
+    stop,
   }
   return fake
 

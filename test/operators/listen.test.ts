@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
@@ -10,6 +8,7 @@ import { publishedEvents, type Selection } from '#bin/commands/published-events.
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret as secret } from '#test/support/signed-events.ts'
 
@@ -25,27 +24,22 @@ const event: PublishedEvent = {
 }
 
 describe('an event that is forwarded', () => {
-  let server: Server
+  let server: HttpServer
   let url: string
   let received: { headers: IncomingHttpHeaders; body: string }[]
   beforeAll(async () => {
     received = []
     // It never answers /silent, and never ends its answers to /stalled and /endless.
-    server = createServer(async (request, response) => {
+    server = await startHttpServer(async (request, response) => {
       received.push({ headers: request.headers, body: await text(request) })
       if (request.url === '/stalled') response.writeHead(200).write('a')
       else if (request.url === '/endless') response.writeHead(200).write('a'.repeat(2048))
       else if (request.url !== '/silent')
         response.writeHead(Number(request.url?.slice(1)), { Location: '/204' }).end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    })
+    url = server.url
   })
-  afterAll(async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  })
+  afterAll(() => server.stop())
   const forwardTo = (address: string, timeoutSeconds = 60) => {
     const settings = { ...localSettings, 'deliveries.timeoutSeconds': timeoutSeconds }
     return forward(event, { url: address, secret, settings })

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { operatorOf } from '#bin/commands/operator.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'
 const outputs = { TableName: 'table' }
@@ -13,26 +11,23 @@ const variables = {
   AWS_SECRET_ACCESS_KEY: 'secret',
 }
 const before = { ...process.env }
-let sts: Server
+let sts: HttpServer
 const asked: string[] = []
 
 beforeAll(async () => {
-  sts = createServer(async (request, response) => {
+  sts = await startHttpServer(async (request, response) => {
     asked.push(Buffer.concat(await request.toArray()).toString())
     response.setHeader('content-type', 'text/xml')
     response.end(
       `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
     )
-  }).listen(0, '127.0.0.1')
-  await once(sts, 'listening')
-  const { port } = sts.address() as AddressInfo
-  Object.assign(process.env, variables, { AWS_ENDPOINT_URL_STS: `http://127.0.0.1:${port}` })
+  })
+  Object.assign(process.env, variables, { AWS_ENDPOINT_URL_STS: sts.url })
 })
 
 afterAll(() => {
   process.env = before
-  sts.close()
-  sts.closeAllConnections()
+  return sts.stop()
 })
 
 describe('the operator in the audit', () => {

@@ -91,7 +91,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
-  aws.close()
+  await aws.close()
   await tables.stop()
 })
 afterAll(() => rmSync(folder, { recursive: true }))

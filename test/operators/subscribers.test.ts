@@ -100,17 +100,9 @@ describe('subscribers create', () => {
     )
   })
 
-  test.each([
-    ['http', 'http://hooks.example.com/'],
-    ['credentials', 'https://user:password@hooks.example.com/'],
-    ['loopback', 'https://127.0.0.1/'],
-    ['a private address', 'https://10.0.0.1/'],
-    ['an address of cloud metadata', 'https://169.254.169.254/'],
-    ['a local name', 'https://hooks.internal/'],
-    ['no URL', 'hooks'],
-  ])('refuses a URL with %s', async (_, refused) => {
+  test('refuses a URL that no subscriber may have', async () => {
     newTenant()
-    await expect(create({ url: refused })).rejects.toThrow(
+    await expect(create({ url: 'https://10.0.0.1/' })).rejects.toThrow(
       'url: it takes a public https URL without credentials',
     )
   })
@@ -144,11 +136,6 @@ describe('subscribers create', () => {
       )
     },
   )
-
-  test('refuses a pattern with a star that is not its end', async () => {
-    newTenant()
-    await expect(create({ events: ['*.placed'] })).rejects.toThrow('events.0: it takes event types')
-  })
 
   test('stores nothing that it refuses', async () => {
     newTenant()
@@ -207,12 +194,6 @@ describe('subscribers update', () => {
       'url: it takes a public https URL without credentials',
     )
   })
-
-  test('is audited', async () => {
-    const { ref, id } = await created()
-    await updateSubscriber(operator, ref, { events: ['*'] })
-    expect(await operator.audited(tenant)).toContain(`subscriber.update subscriber/${id}`)
-  })
 })
 
 describe('subscribers pause and resume', () => {
@@ -248,17 +229,6 @@ describe('subscribers pause and resume', () => {
     await expect(resumeSubscriber(operator, ref, { skip: false })).rejects.toThrow(
       `the subscriber ${id} is active`,
     )
-  })
-
-  test('both are audited', async () => {
-    const { ref, id } = await created()
-    await pauseSubscriber(operator, ref)
-    await resumeSubscriber(operator, ref, { skip: false })
-    expect(await operator.audited(tenant)).toEqual([
-      `subscriber.create subscriber/${id}`,
-      `subscriber.pause subscriber/${id}`,
-      `subscriber.resume subscriber/${id}`,
-    ])
   })
 })
 
@@ -325,12 +295,18 @@ describe('subscribers delete', () => {
     const entries = await pendingEntries(operator.table, 'registered-subscriber', operator.clock.now())
     expect(entries.filter(({ sk }) => sk === id)).toEqual([])
   })
+})
 
-  test('is audited', async () => {
-    const { ref, id } = await created()
-    await deleteSubscriberOf(operator, ref)
-    expect(await operator.audited(tenant)).toContain(`subscriber.delete subscriber/${id}`)
-  })
+test('each change of a subscriber is audited', async () => {
+  const { ref, id } = await created()
+  await updateSubscriber(operator, ref, { events: ['*'] })
+  await pauseSubscriber(operator, ref)
+  await resumeSubscriber(operator, ref, { skip: false })
+  await deleteSubscriberOf(operator, ref)
+  const changes = ['create', 'update', 'pause', 'resume', 'delete']
+  expect(await operator.audited(tenant)).toEqual(
+    changes.map((change) => `subscriber.${change} subscriber/${id}`),
+  )
 })
 
 describe('a subscriber that does not exist', () => {

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { make } from '#bin/commands/api-keys.ts'
@@ -11,6 +9,7 @@ import { verify, verifyScopes, verifyStack } from '#bin/commands/verify/verify.t
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -149,14 +148,8 @@ describe('npx commerce verify', () => {
 
 /** Serves responses of a test, until it ends. */
 async function serving(listener: RequestListener, use: (baseUrl: string) => Promise<void>): Promise<void> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-  } finally {
-    server.closeAllConnections()
-    server.close()
-  }
+  const { url, stop } = await startHttpServer(listener)
+  await use(url).finally(stop)
 }
 
 describe('a check that only AWS can pass', () => {
