@@ -38,9 +38,12 @@ test('the README is short enough for a first-time reader', () => {
   expect(read('README.md').split('\n').length).toBeLessThanOrEqual(150)
 })
 
-test.each(['openapi.json', 'asyncapi.json'])('%s has the version of package.json', (file) => {
-  expect(JSON.parse(read(file)).info.version).toBe(version)
-})
+test.each(['openapi.json', 'asyncapi.json', 'test/openapi/released.json'])(
+  '%s has the version of package.json',
+  (file) => {
+    expect(JSON.parse(read(file)).info.version).toBe(version)
+  },
+)
 
 test('the client has the version of package.json', () => {
   expect(JSON.parse(read('client/package.json')).version).toBe(version)

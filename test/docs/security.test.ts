@@ -13,6 +13,13 @@ const controls = page
   .split('\n')
   .filter((line) => /^\| (?!Threat|Asset|-)/.test(line) && line.split('|').length === 5)
 
+test('docs/stability.md names a test for each promise', () => {
+  const rows =
+    readFileSync(join(root, 'docs/stability.md'), 'utf8').match(/^\| (?!Part|Promise|-).*$/gm) ?? []
+  expect(rows.filter((row) => !/ `test\/[^`]+\.test\.ts` \|$/.test(row))).toEqual([])
+  expect(rows.length).toBeGreaterThan(15)
+})
+
 describe('docs/security.md', () => {
   test.each(files)('names an existing test: %s', (file) => {
     expect(existsSync(join(root, file))).toBe(true)

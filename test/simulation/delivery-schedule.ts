@@ -89,9 +89,9 @@ export async function deliverEvents({
   await scheduler.sleep(window)
   faults.active = false
   await operator.repair()
-  await settle(world, () => [])
+  await settleDeliveries(world, () => [])
   world.redrive()
-  await settle(world, () => unfinished(world, history))
+  await settleDeliveries(world, () => unfinished(world, history))
   world.stopped = true
   checkCalls(world, history)
   checkDeliveries(world, history)
@@ -115,7 +115,10 @@ function eventOf(number: number, random: Random, now: number): DeliveredEvent {
 }
 
 /** Waits until no message is left, and nothing else either. */
-async function settle(world: DeliveryWorld, others: () => readonly Delivery[]): Promise<void> {
+export async function settleDeliveries(
+  world: DeliveryWorld,
+  others: () => readonly Delivery[],
+): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
     await world.scheduler.sleep(61_000)
     if (world.busy === 0 && others().length === 0) return
@@ -134,7 +137,7 @@ function unfinished({ store }: DeliveryWorld, { subscribers }: DeliveryHistory):
 }
 
 /** What operators and tenants do to subscribers. */
-class SubscriberOperator {
+export class SubscriberOperator {
   readonly #world: DeliveryWorld
   readonly #history: DeliveryHistory
 

@@ -87,16 +87,16 @@ export async function play({
   const spared = without?.faults ?? new Set()
   const faults: Faults = { rates: ratesOf(random), spared, active: true, injected: [] }
   const clients: string[] = []
-  const { timeout } = AbortSignal
   const { stackTraceLimit } = Error
-  // The clock of the machine must not end a call. Budgets and their signals follow virtual time.
-  AbortSignal.timeout = () => new AbortController().signal
   // Collecting stacks takes a tenth of the time.
   if (!recorded) Error.stackTraceLimit = 0
   try {
     const policy = policies[random.fork('policy').chance(0.2) ? 1 : 0] as Policy
     const world = new World({ scheduler, random, faults, settings: policy.first[0] as Settings, accesses })
-    await scheduler.runUntil(story(world, clients, { policy, silent: without?.clients ?? new Set() }))
+    await runInVirtualTime(
+      scheduler,
+      story(world, clients, { policy, silent: without?.clients ?? new Set() }),
+    )
     return {
       seed,
       failure: undefined,
@@ -108,8 +108,18 @@ export async function play({
     const failure = thrown instanceof Error ? thrown : new Error(String(thrown))
     return { seed, failure, clients, injected: faults.injected, timeline: scheduler.timeline ?? [] }
   } finally {
-    AbortSignal.timeout = timeout
     Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Runs a story until it ends. The clock of the machine ends no call: budgets and their signals follow virtual time. */
+export async function runInVirtualTime(scheduler: Scheduler, story: Promise<unknown>): Promise<void> {
+  const { timeout } = AbortSignal
+  AbortSignal.timeout = () => new AbortController().signal
+  try {
+    await scheduler.runUntil(story)
+  } finally {
+    AbortSignal.timeout = timeout
   }
 }
 
@@ -233,7 +243,7 @@ function crowdOf(random: Random, world: World) {
 }
 
 /** Waits until the service has nothing left to do. */
-async function settle(world: World): Promise<void> {
+export async function settle(world: World): Promise<void> {
   for (let round = 0; round < maxRounds; round += 1) {
     await world.scheduler.sleep(61_000)
     if (world.pending().length === 0) return

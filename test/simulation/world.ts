@@ -131,7 +131,8 @@ export class World {
   readonly logged: string[] = []
   /** The names of the table's calls and changes, by function. */
   readonly accesses: Map<string, Set<string>>
-  readonly #files = memoryFiles()
+  /** The files of imports and exports. */
+  readonly files = memoryFiles()
   readonly #skews: number[]
   readonly #shards: { records: StreamRecord[]; consumers: (() => void)[] }[]
   readonly #workflows = new Map<string, 'running' | 'ended'>()
@@ -370,7 +371,7 @@ export class World {
   }
 
   #fileStore(process: Process, budget: Budget): FileStore {
-    const files = this.#files
+    const files = this.files
     const reach = async (name: string) => {
       await available(
         process.call({ name, effect: () => undefined, timeoutMilliseconds: budget.remaining() }),
@@ -483,7 +484,7 @@ export class World {
           throw thrown
         }
       },
-      read: async (_bucket, key) => this.#files.files.get(key)?.bytes.toString('utf8') ?? '',
+      read: async (_bucket, key) => this.files.files.get(key)?.bytes.toString('utf8') ?? '',
       waited: () => this.scheduler.sleep(5000),
     })
     run

@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { eventDefinitions } from '#functions/events.ts'
+import { releasedNames } from '#test/cli/released-names.ts'
 import { brokenEvents, releasedEvents } from '#test/events/released-events.ts'
+import type { StoredData } from '#test/stored-data/stored-data.ts'
+import { writeRelease } from '#test/stored-data/write-release.ts'
 import { withGo } from '#test/support/go.ts'
 
 /**
  * `npm run compatibility`: rejects an openapi.json that breaks callers of the last release, by oasdiff, and events that its
- * relay would build otherwise or not at all. With `--release` it first makes openapi.json and the events the last release.
- * Before the first release, nothing is promised.
+ * relay would build otherwise or not at all. With `--release` it first makes this version the last release: it stores its
+ * openapi.json, its events, the names that scripts use, and data that the version writes.
  */
 
 const root = join(import.meta.dirname, '../..')
@@ -43,6 +46,17 @@ async function oasdiff(): Promise<string> {
   return program
 }
 
+/** Returns JSON with a line for each item and each response. */
+function linesOf(data: StoredData): string {
+  const lines = Object.entries(data).map(([name, value]) => {
+    const members = Array.isArray(value)
+      ? value.map((member) => JSON.stringify(member)).join(',\n')
+      : undefined
+    return `"${name}": ${members === undefined ? JSON.stringify(value) : `[\n${members}\n]`}`
+  })
+  return `{\n${lines.join(',\n')}\n}\n`
+}
+
 if (import.meta.main) {
   const { release } = parseArgs({ options: { release: { type: 'boolean' } } }).values
   const settings = await loadSettings(localProfile, 'local')
@@ -50,15 +64,17 @@ if (import.meta.main) {
     await copyFile(openapi, released)
     const events = releasedEvents(eventDefinitions, settings)
     await writeFile(releasedEventsFile, `${JSON.stringify(events, null, 2)}\n`)
+    await writeFile(join(root, 'test/cli/released.json'), `${JSON.stringify(releasedNames(), null, 2)}\n`)
+    const data = await writeRelease()
+    await writeFile(join(root, `test/stored-data/${data.version}.json`), linesOf(data))
   }
-  const changes = existsSync(released) ? await breakingChanges(released, openapi) : []
+  const changes = await breakingChanges(released, openapi)
   if (changes.length > 0) {
     console.error(`openapi.json breaks callers of the last release:\n${changes.join('\n')}`)
     process.exitCode = 1
   }
-  const events = existsSync(releasedEventsFile)
-    ? brokenEvents(JSON.parse(await readFile(releasedEventsFile, 'utf8')), eventDefinitions, settings)
-    : []
+  const known = JSON.parse(await readFile(releasedEventsFile, 'utf8'))
+  const events = brokenEvents(known, eventDefinitions, settings)
   if (events.length > 0) {
     console.error(`events break a rollout or a rollback:\n${events.join('\n')}`)
     process.exitCode = 1

@@ -1,0 +1,136 @@
+import { setHold } from '#bin/commands/legal-holds.ts'
+import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { version } from '#bin/describe/version.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
+import { asSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
+import { Client, epoch, type History, newHistory } from '#test/simulation/client.ts'
+import { SubscriberOperator, settleDeliveries } from '#test/simulation/delivery-schedule.ts'
+import { DeliveryWorld } from '#test/simulation/delivery-world.ts'
+import { addApiKey, operatorOf } from '#test/simulation/operator.ts'
+import type { Faults } from '#test/simulation/process.ts'
+import { sendReports } from '#test/simulation/provider-events.ts'
+import { Random } from '#test/simulation/random.ts'
+import { runInVirtualTime, settle } from '#test/simulation/schedule.ts'
+import { Scheduler } from '#test/simulation/scheduler.ts'
+import { type ActName, acts, tenants } from '#test/simulation/workload.ts'
+import { World } from '#test/simulation/world.ts'
+import { localSettings as settings } from '#test/support/settings.ts'
+import { exported, responseOf, type StoredData, type StoredRequest, serviceOn } from './stored-data.ts'
+
+const rounds = 4
+const [tenant] = tenants
+
+/**
+ * Returns what this version stores after everything that clients and operators do, with its responses.
+ * @param seed other seeds do the same with other values. This one leaves almost every kind of item.
+ */
+export async function writeRelease(seed = 20): Promise<StoredData> {
+  const scheduler = new Scheduler(epoch, false)
+  const random = new Random(seed)
+  const faults: Faults = { rates: {}, spared: new Set(), active: false, injected: [] }
+  const parts = { scheduler, random, faults, settings, accesses: new Map() }
+  const world = new World(parts)
+  const deliveries = new DeliveryWorld({ ...parts, random: random.fork('deliveries') })
+  const history = newHistory()
+  await runInVirtualTime(scheduler, story(world, deliveries, history))
+
+  const items = [...world.store.all(), ...deliveries.store.all()]
+  const files = [...world.files.files].map(([name, { bytes, mediaType }]) => [
+    name,
+    { text: bytes.toString(), mediaType },
+  ])
+  const data = { at: Math.ceil(scheduler.now), items: exported(items), files: Object.fromEntries(files) }
+  const service = await serviceOn(data)
+  const exchanges: StoredData['exchanges'] = []
+  for (const request of [...repeated(history), ...readsOf(items)]) {
+    const response = await responseOf(service, request)
+    exchanges.push({ request, response })
+    const { next_cursor } = JSON.parse(response.body ?? '{}')
+    if (!next_cursor) continue
+    const next = { ...request, path: `${request.path}&cursor=${next_cursor}` }
+    exchanges.push({ request: next, response: await responseOf(service, next) })
+  }
+  return { version, ...data, exchanges }
+}
+
+async function story(world: World, deliveries: DeliveryWorld, history: History): Promise<void> {
+  for (const one of tenants) addApiKey(world, history, one)
+  sendReports(world, history)
+  world.start()
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const act of Object.keys(acts) as ActName[])
+      await acts[act](new Client(`${act}-${round}`, world, history))
+  }
+  await deliver(deliveries)
+  await settle(world)
+  const operator = operatorOf(world, world.random)
+  const order = history.orders.find((one) => one.tenant === tenant)
+  await setHold(operator, { tenant, target: `order/${order?.id}`, reason: 'case 4711' })
+  await blockTenant(operator, 'blocked', { force: true })
+  // This work has begun and not ended.
+  for (const act of ['refund', 'importCustomers'] as const)
+    void acts[act](new Client(`unfinished-${act}`, world, history))
+  await world.scheduler.sleep(40)
+}
+
+/** An event reaches one subscriber, another one fails, and one is paused. */
+async function deliver(world: DeliveryWorld): Promise<void> {
+  const operator = new SubscriberOperator(world, { settings, events: [], subscribers: new Map() })
+  for (const behavior of ['fine', 'fails', 'fine'] as const) {
+    await operator.create(tenant)
+    world.behaviors.set(lastOf(world), behavior)
+  }
+  const paused = asSubscriber(world.store.get(keyOf(tenant, 'subscriber', lastOf(world))) as Item)
+  world.store.transact([moveSubscriber(paused, 'pause', { now: world.scheduler.now })], 'pause')
+  world.publish({
+    event_id: 'event-1',
+    type: 'order.placed',
+    version: 1,
+    occurred_at: timestamp(world.scheduler.now),
+    source: 'commerce-api',
+    correlation_id: 'request-1',
+    data: { id: 'order-1', tenant_id: tenant },
+  })
+  await settleDeliveries(world, () => [])
+}
+
+const lastOf = ({ behaviors }: DeliveryWorld): string => [...behaviors.keys()].at(-1) ?? ''
+
+/** Returns the requests whose responses are stored. */
+function repeated({ intents, apiKeys }: History): StoredRequest[] {
+  const stored = intents.filter(({ answers }) => answers.some(({ headers }) => headers['Idempotency-Status']))
+  return stored.map(({ by, method, path, headers, key = '', body }) => ({
+    ...(by && by.role !== 'Service' && { as: { ...by, scope: 'codes:read codes:write' } }),
+    method,
+    path,
+    headers: {
+      'Idempotency-Key': key,
+      ...(by?.role === 'Service' && { 'X-Api-Key': apiKeys.get(by.tenant) ?? '' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  }))
+}
+
+const paths: Record<string, string> = {
+  order: '/v1/orders',
+  refund: '/v1/refunds',
+  code: '/codes',
+  operation: '/operations',
+}
+
+/** Returns requests that read each of these items that a caller can read, and the lists. */
+function readsOf(items: readonly Item[]): StoredRequest[] {
+  const read = (of: string, path: string): StoredRequest => {
+    const as = { tenant: of, role: 'Admin', sub: 'reader', scope: 'codes:read' }
+    return { as, method: 'GET', path, headers: {} }
+  }
+  const single = items.flatMap(({ pk, sk }) => {
+    const { entity, tenant: of } = ownerOf(pk)
+    const path = paths[entity]
+    return path ? [read(of, `${path}/${sk}`)] : []
+  })
+  const lists = ['/v1/orders?page_size=2', '/codes?page_size=2', '/codes?sort=code.asc&page_size=2']
+  return [...single, ...tenants.flatMap((of) => lists.map((path) => read(of, path)))]
+}
