@@ -20,6 +20,10 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     sources: ['shared/discounts/{amount-off,cart-discounts}.ts', 'shared/carts/cart.ts'],
     tests: ['test/discounts/amounts.test.ts'],
   },
+  deliveries: {
+    sources: ['shared/subscribers/*.ts'],
+    tests: ['test/subscribers/*.test.ts', 'test/operators/{subscribers,deliveries}.test.ts'],
+  },
   commit: {
     sources: ['shared/platform/idempotency/commit.ts'],
     tests: ['test/idempotency/commit.test.ts'],

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import base from '../../jest.config.mjs'
 import { currentArea } from './areas.ts'
 
@@ -9,7 +10,8 @@ export default {
   rootDir: '../..',
   // A test that waits for something that a mutant never does.
   testTimeout: 5000,
-  // Stryker extends the environments of Jest only.
-  testEnvironment: 'node',
+  // Stryker loads it by its own rules, which do not know <rootDir>.
+  testEnvironment: join(import.meta.dirname, 'environment.ts'),
+  testSequencer: join(import.meta.dirname, 'covering-files.ts'),
   testMatch: currentArea().tests.map((path) => `<rootDir>/${path}`),
 }

@@ -141,27 +141,31 @@ describe('a range', () => {
     ])
   })
 
-  test('prints both sides of a difference', async () => {
-    const id = idAt(start)
-    records.push(payoutOf(id, { amount: 900 }))
-    await book(id)
-    await storeRefund(id, 'succeeded')
-    const [part] = await compare()
-    expect(part?.differences).toEqual([
-      {
-        finding: 'fields_differ',
-        refund_id: id,
-        provider_refund_id: `re_${id}`,
-        charge_id: 'ch_1',
-        created_at: timestamp(start),
-        provider_status: 'succeeded',
-        status: 'succeeded',
-        provider_amount: 900,
-        provider_currency: 'EUR',
-        ledger_amount: 700,
-        ledger_currency: 'EUR',
-      },
-    ])
+  describe('prints', () => {
+    const id = idAt(start + 1500)
+    const names = { refund_id: id, provider_refund_id: `re_${id}`, charge_id: 'ch_1', status: 'succeeded' }
+    const paid = { provider_status: 'succeeded', provider_amount: 900, provider_currency: 'USD' }
+    const booked = { ledger_amount: 700, ledger_currency: 'EUR' }
+
+    test.each([
+      [
+        'both sides',
+        [true, true],
+        { finding: 'fields_differ', created_at: start + 1000, ...paid, ...booked },
+      ],
+      ['the provider alone', [true, false], { finding: 'not_in_ledger', created_at: start + 1000, ...paid }],
+      [
+        'the ledger alone',
+        [false, true],
+        { finding: 'not_at_provider', created_at: start + 1500, ...booked },
+      ],
+    ])('%s of a difference', async (_, [isPaid, isBooked], { created_at, ...expected }) => {
+      if (isPaid) records.push(payoutOf(id, { amount: 900, currency: 'USD' }))
+      if (isBooked) await book(id)
+      await storeRefund(id, 'succeeded')
+      const [part] = await compare()
+      expect(part?.differences).toEqual([{ ...names, ...expected, created_at: timestamp(created_at) }])
+    })
   })
 
   test('counts the net of a reversed refund', async () => {
