@@ -1,19 +1,22 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { pendingEntries } from '#shared/platform/table/table.ts'
+import { pendingEntries, type Write } from '#shared/platform/table/table.ts'
 import {
+  changeSubscriber,
   createSubscriber,
   deleteSubscriber,
   findSubscriber,
   mayMove,
   moveSubscriber,
   rotateSecret,
+  type Subscriber,
   SubscriberInput,
   subscribersOf,
   validSecrets,
   wants,
 } from '#shared/subscribers/subscriber.ts'
 import { isSubscriberUrl, mayReach } from '#shared/subscribers/subscriber-address.ts'
+import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'
@@ -30,7 +33,7 @@ describe('the events of a subscriber', () => {
     expect(wants({ events: [pattern] }, type)).toBe(wanted)
   })
 
-  test.each(['', 'order.', 'order.*.placed', '*.placed', 'Order', 'o*', 'a'.repeat(65)])(
+  test.each(['', '1a', 'order.', 'order.*.placed', '*.placed', 'Order', 'o*', 'a'.repeat(65)])(
     'have no pattern %j',
     (pattern) => {
       const input = { url: 'https://hooks.example.com', events: [pattern] }
@@ -38,10 +41,22 @@ describe('the events of a subscriber', () => {
     },
   )
 
-  test('have at least one pattern', () => {
-    const url = 'https://hooks.example.com'
-    expect(v.is(SubscriberInput(localSettings), { url, events: [] })).toBe(false)
-    expect(v.is(SubscriberInput(localSettings), { url, events: ['*'] })).toBe(true)
+  test.each(['*', 'a', 'order', 'a.b_1.c2', 'o2_x.*', 'a'.repeat(64)])(
+    'may have the pattern %j',
+    (pattern) => {
+      const input = { url: 'https://hooks.example.com', events: [pattern] }
+      expect(v.is(SubscriberInput(localSettings), input)).toBe(true)
+    },
+  )
+
+  test.each([
+    [0, false],
+    [1, true],
+    [100, true],
+    [101, false],
+  ])('may have %s patterns: %s', (count, allowed) => {
+    const input = { url: 'https://hooks.example.com', events: Array(count).fill('*') }
+    expect(v.is(SubscriberInput(localSettings), input)).toBe(allowed)
   })
 })
 
@@ -92,8 +107,10 @@ describe('a stored subscriber', () => {
   test('leaves nothing when it is deleted', async () => {
     const table = openTable(await newTable())
     await table.transact(createSubscriber(subscriberOf()))
+    await table.put({ item: { ...healthKey(ref) }, condition: 'none' })
     await table.transact(deleteSubscriber(subscriberOf()))
     expect(await findSubscriber(table, ref)).toBeUndefined()
+    expect(await table.get(healthKey(ref))).toBeUndefined()
     expect(await pendingEntries(table, 'registered-subscriber', Date.parse('2026-01-02'))).toEqual([])
   })
 
@@ -104,6 +121,18 @@ describe('a stored subscriber', () => {
     expect(await table.transact([disable])).toBeUndefined()
     expect(await findSubscriber(table, ref)).toMatchObject({ state: 'disabled', reason: 'gone' })
     expect(await table.transact([disable])).toMatchObject({ index: 0 })
+  })
+
+  test.each<[string, (read: Subscriber) => Write[]]>([
+    ['paused', (read) => [moveSubscriber(read, 'pause', { now: 0 })]],
+    ['changed', (read) => [changeSubscriber(read, { events: ['*'] }, 0)]],
+    ['deleted', deleteSubscriber],
+  ])('is not %s after another change in the millisecond of the one that was read', async (_, write) => {
+    const table = openTable(await newTable())
+    const read = subscriberOf()
+    await table.transact(createSubscriber(read))
+    await table.transact([changeSubscriber(read, { events: [] }, Date.parse(read.updated_at))])
+    expect(await table.transact(write(read))).toMatchObject({ index: 0 })
   })
 
   test.each([
