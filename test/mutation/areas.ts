@@ -21,8 +21,18 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/discounts/amounts.test.ts'],
   },
   deliveries: {
-    sources: ['shared/subscribers/*.ts'],
-    tests: ['test/subscribers/*.test.ts', 'test/operators/{subscribers,deliveries}.test.ts'],
+    sources: ['shared/subscribers/{*deliver{y,ies}*,record-attempt,subscriber-health}.ts'],
+    tests: [
+      'test/subscribers/{delivery,record-attempt,send-deliveries,breaker}.test.ts',
+      'test/operators/deliveries.test.ts',
+    ],
+  },
+  subscribers: {
+    sources: ['shared/subscribers/{*-subscriber,signing-secret,subscriber,subscriber-address}.ts'],
+    tests: [
+      'test/subscribers/{*subscriber,signing-secret,send-deliveries}.test.ts',
+      'test/operators/subscribers.test.ts',
+    ],
   },
   commit: {
     sources: ['shared/platform/idempotency/commit.ts'],
@@ -70,7 +80,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   limits: {
     sources: ['shared/platform/request/rate-limit.ts', 'shared/platform/table/window.ts'],
-    tests: ['test/request/{counters,endpoints,throttle}.test.ts'],
+    tests: ['test/request/{counters,endpoints,throttle}.test.ts', 'test/discounts/guesses.test.ts'],
   },
   lists: {
     sources: ['shared/platform/listing/{order,read-index}.ts'],

@@ -18,8 +18,10 @@ export default class CoveringFiles extends Sequencer {
   }
 
   override sort(tests: Tests): Tests {
-    const covers = ({ path }: Tests[number]) =>
-      [...(knownFiles.get(path)?.tests ?? [''])].some((name) => name === '' || this.#covering.test(name))
+    const covers = ({ path }: Tests[number]) => {
+      const known = knownFiles.get(path)
+      return !known || [...known.tests].some((name) => this.#covering.test(name))
+    }
     const duration = ({ path }: Tests[number]) => knownFiles.get(path)?.milliseconds ?? 0
     return tests.filter(covers).toSorted((one, other) => duration(one) - duration(other))
   }

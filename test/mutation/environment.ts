@@ -28,23 +28,26 @@ const hangMilliseconds = 5000
 
 /** Skips the tests that follow the one that found the mutant: Jest has no other way to end a run. */
 export default class extends CompilingEnvironment {
-  readonly #file: KnownFile = { tests: new Set(), milliseconds: 0 }
+  readonly #path: string
   readonly #startedAt = Date.now()
 
   constructor(...options: ConstructorParameters<typeof CompilingEnvironment>) {
     super(...options)
-    knownFiles.set(options[1].testPath, this.#file)
+    this.#path = options[1].testPath
   }
 
   handleTestEvent({ name, test }: TestEvent): void {
     if (!test) return
     const mutant = process.env.__STRYKER_ACTIVE_MUTANT__ ?? ''
+    // A file that a mutant keeps from loading stays known by its earlier runs.
+    const file = knownFiles.get(this.#path) ?? { tests: new Set(), milliseconds: 0 }
     if (name === 'test_start') {
-      this.#file.tests.add(fullName(test))
+      knownFiles.set(this.#path, file)
+      file.tests.add(fullName(test))
       if (found.has(mutant)) test.mode = 'skip'
     }
     if (name !== 'test_done') return
-    this.#file.milliseconds = Date.now() - this.#startedAt
+    file.milliseconds = Date.now() - this.#startedAt
     if (mutant !== '' && test.errors.length > 0 && (test.duration ?? 0) < hangMilliseconds) found.add(mutant)
   }
 }

@@ -46,7 +46,7 @@ export async function subscriberOperator(): Promise<TestOperator> {
       clock,
       versionedKey,
       eventTypes,
-      resolve: async (name: string) => addresses[name] ?? [],
+      resolve: async (name: string) => addresses[name] ?? Promise.reject(new Error('ENOTFOUND')),
     }
     // Lambda carries JSON.
     return JSON.parse(

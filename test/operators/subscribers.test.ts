@@ -113,6 +113,11 @@ describe('subscribers create', () => {
     await expect(create({ url: long })).rejects.toThrow('url: Invalid length')
   })
 
+  test('accepts a public address without a name', async () => {
+    newTenant()
+    expect(await create({ url: 'https://93.184.215.14/' })).toMatchObject({ url: 'https://93.184.215.14/' })
+  })
+
   test('refuses a name with an address that is not public', async () => {
     newTenant()
     await expect(create({ url: 'https://mixed.example.com/' })).rejects.toThrow(

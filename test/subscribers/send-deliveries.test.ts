@@ -261,6 +261,7 @@ describe('a failed attempt', () => {
         target: `subscriber/${subscriber.id}`,
         actor_id: 'deliveries',
         correlation_id: 'request-1',
+        before: { state: 'active' },
         after: { state: 'disabled', reason: 'gone' },
       },
     ])
