@@ -15,8 +15,6 @@ export type Failure =
   | 'in-progress'
   | 'internal'
   | 'unavailable'
-  /** The item has more than 400 KB, which no retry fixes. */
-  | 'too-large'
   /** Of a stream: the requested records are older than its retention. */
   | 'trimmed'
 
@@ -65,8 +63,6 @@ function failureOf(failure: Failure, operation: string, body: unknown): Failed {
       return refused('TransactionInProgressException', {
         Message: 'Transaction with the given client request token is already in progress.',
       })
-    case 'too-large':
-      return refused('ValidationException', { message: 'Item size has exceeded the maximum allowed size' })
     case 'trimmed':
       if (!streamReads.includes(operation)) throw impossible(failure, operation)
       return refused('TrimmedDataAccessException', { message: 'The data was trimmed' })

@@ -1,8 +1,6 @@
 import { afterAll, afterEach, expect } from '@jest/globals'
 import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
-import { asRecord, type IdempotencyRecord } from '#shared/platform/idempotency/record.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { runsAll } from '#test/support/runs.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { shortTimeoutSettings } from '#test/support/settings.ts'
@@ -21,8 +19,6 @@ export interface FaultyService extends Service {
    * calls. No lease expires.
    */
   endFaults(injected?: unknown): void
-  /** Returns all idempotency records of the table. */
-  records(): Promise<IdempotencyRecord[]>
   /** Starts the service with other settings on the same table, with the same clock and faults. */
   likewise(settings: Settings): Promise<Service>
   stop(): Promise<void>
@@ -50,10 +46,6 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
     endFaults(injected) {
       faults.reset()
       if (injected === 'throttle') clock.advance(10_000)
-    },
-    async records() {
-      const items = await itemsOf(service.tableName)
-      return items.filter(({ pk }) => pk.startsWith('idempotency#')).map(asRecord)
     },
     likewise: (settings) => start({ settings, tableName: service.tableName }),
     stop,

@@ -20,8 +20,7 @@ export interface FunctionProcess {
 }
 
 export interface Functions {
-  /** @param laterMilliseconds the offset of its clock */
-  start(name: string, laterMilliseconds?: number): Promise<FunctionProcess>
+  start(name: string): Promise<FunctionProcess>
   /** Ends all remaining processes. */
   killAll(): Promise<void>
   stop(): Promise<void>
@@ -53,10 +52,10 @@ export async function bundleFunctions(
     ...environment,
   }
   const functions: Functions = {
-    async start(name, laterMilliseconds = 0) {
+    async start(name) {
       const code = pathToFileURL(join(bundles[name]?.directory ?? '', 'index.mjs')).href
       const child = fork(join(import.meta.dirname, 'run-function.mjs'), [code], {
-        env: { ...env, LATER_MILLISECONDS: String(laterMilliseconds) },
+        env,
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       })
       const started = processOf(child)

@@ -147,6 +147,28 @@ describe('the rows of a batch', () => {
     expect(results.map(({ id: of }) => of)).toEqual(rows.map(({ n }) => `id-${n}`))
   })
 
+  test('that fail because an earlier run completes them in the meantime are done', async () => {
+    const results = await run(rowsOf(1), async (row) => {
+      await mark([row], 1)
+      throw fail('CONFLICT.etag.mismatch')
+    })
+    expect(results).toEqual([{ index: 0, status: 201, id: '0-' }])
+  })
+
+  test('take effect once if two runs decide them at the same time', async () => {
+    const bothDecided = Promise.withResolvers<void>()
+    let decided = 0
+    const runAs = (id: string) =>
+      run(rowsOf(1), async () => {
+        decided += 1
+        if (decided === 2) bothDecided.resolve()
+        await bothDecided.promise
+        return { status: 201, id }
+      })
+    const [one, other] = await Promise.all([runAs('one'), runAs('other')])
+    expect(other).toEqual(one)
+  })
+
   test('are none for an empty batch', async () => {
     expect(await run([], never)).toEqual([])
   })

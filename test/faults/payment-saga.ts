@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
-import { type Failure, fail } from '#shared/platform/base/failure.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import { created, defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -9,17 +9,10 @@ import { create, replace } from '#shared/platform/table/table.ts'
 /** The provider's handling of one call. */
 type Conduct =
   | 'pay'
-  /** Pays, and the response is lost. */
-  | 'lose-answer'
   /** Fails temporarily without paying. */
   | 'down'
-  /** The caller's process dies before or after the payout. */
-  | 'die-before'
-  | 'die-after'
   /** The caller's code throws before the payout. */
   | 'break'
-  /** Rejects permanently. */
-  | 'refuse'
   /** Pays once `hold` resolves. */
   | 'slow'
 
@@ -30,8 +23,6 @@ interface Provider {
   payouts: Map<string, number>
   /** The keys of all calls, in order. */
   calls: string[]
-  /** The number of callers that died. */
-  kills: number
   /** The promise that 'slow' awaits. */
   hold: Promise<void>
   /** Runs after a payout, before its response. */
@@ -40,38 +31,26 @@ interface Provider {
 }
 
 export function inMemoryProvider(): Provider {
-  const die = () => {
-    provider.kills += 1
-    return new Promise<never>(() => {})
-  }
   const provider: Provider = {
     conducts: [],
     payouts: new Map(),
     calls: [],
-    kills: 0,
     hold: Promise.resolve(),
     afterPay: () => {},
     async pay(key) {
       provider.calls.push(key)
       const conduct = provider.conducts.shift() ?? 'pay'
       const paid = provider.payouts.has(key)
-      if (conduct === 'die-before') await die()
       if (conduct === 'slow') await provider.hold
       if (conduct === 'down') throw fail('DEPENDENCY.unavailable')
-      // A paid key is found, so the provider cannot reject it.
       if (conduct === 'break' && !paid) throw new TypeError('a mistake in the code')
-      if (conduct === 'refuse' && !paid) throw refusal()
       if (!paid) provider.payouts.set(key, 1)
       provider.afterPay()
-      if (conduct === 'lose-answer') throw fail('DEPENDENCY.timeout')
-      if (conduct === 'die-after') await die()
       return `payout of ${key}`
     },
   }
   return provider
 }
-
-const refusal = (): Failure => fail('PROVIDER.duplicate')
 
 /** A test endpoint that pays outside the table, like refunds. */
 export function payEndpoint(provider: Provider): Endpoint {

@@ -1,12 +1,8 @@
 // Runs one bundle as a Lambda would, in a process of its own that a test may kill: node run-function.mjs <bundle>.
 // An event comes as a message of the parent, and its reply goes back as one. The message `memory` asks for the most memory
-// in use since the first such message, in MB. LATER_MILLISECONDS sets its clock ahead.
+// in use since the first such message, in MB.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-
-const later = Number(process.env.LATER_MILLISECONDS ?? 0)
-const now = Date.now
-Date.now = () => now() + later
 
 const { handler } = await import(process.argv[2])
 

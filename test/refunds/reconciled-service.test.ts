@@ -41,10 +41,11 @@ function change(id: string, status: 'succeeded' | 'failed'): void {
   payout.status = status
 }
 
-/** Receives and handles an event of the provider that occurred a minute from now. */
-async function report(type: string, id: string): Promise<void> {
-  const event = eventOf(type, { id, tenant_id: tenant })
-  const later = { ...event, occurred_at: new Date(Date.now() + 60_000).toISOString() }
+let reports = 0
+/** Receives and handles an event of the provider that occurred a minute from now, each later than the one before. */
+async function report(type: string, id: string, tenant_id = tenant): Promise<void> {
+  const event = eventOf(type, { id, tenant_id })
+  const later = { ...event, occurred_at: new Date(Date.now() + 60_000 + reports++).toISOString() }
   const body = JSON.stringify(later)
   await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
   await handleEvent(event.event_id, {
@@ -81,6 +82,19 @@ test('refunds of the service agree with the provider in every field', async () =
   await refund('ch_pending_1')
   await refund('ch_two')
   expect(await compared()).toEqual([sums(1400)])
+})
+
+test('an event of a success after a reversal is not handled', async () => {
+  const id = await refund('ch_one')
+  await report('refund.failed', id)
+  await expect(report('refund.succeeded', id)).rejects.toThrow('a refund succeeded after its reversal')
+})
+
+test('an event with another tenant is not handled', async () => {
+  const id = await refund('ch_one')
+  const reporting = report('refund.failed', id, 'another')
+  await expect(reporting).rejects.toMatchObject({ code: 'NOT_FOUND.refund' })
+  expect(await compared()).toEqual([sums(700)])
 })
 
 test('a payout that the provider takes back differs until its event is handled', async () => {

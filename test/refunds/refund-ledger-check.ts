@@ -9,7 +9,7 @@ import type { PaidRefund } from '../support/payment-provider/refund-ledger.ts'
 import type { Service } from '../support/service.ts'
 
 /** The captured amount of each charge at the fake provider, in minor units. */
-export const captured = 100_000
+const captured = 100_000
 
 /** The refunds of a tenant, in the table and at the provider. */
 interface LedgerState {

@@ -1,16 +1,13 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { jsonLog, type LogReport } from '#shared/platform/base/log.ts'
-import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import { pendingEntries } from '#shared/platform/table/table.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
-import { declaredRuntime } from '#test/support/declared-table.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
-import { captured, expectBalanced, ledgerOf, summaryOf } from './refund-ledger-check.ts'
+import { expectBalanced, ledgerOf, summaryOf } from './refund-ledger-check.ts'
 
 const provider = await startPaymentProvider()
 const works = () => undefined
@@ -128,88 +125,6 @@ describe('a refund', () => {
     ])
   })
 
-  test('that the sweeper finishes and the provider declines is audited with its correlation id', async () => {
-    provider.faults = () => ({ when: 'before', how: 'reset' })
-    await refund('late-denial', { charge_id: 'ch_declined_4', amount: 1 }, 'k', {
-      'X-Correlation-Id': 'corr-8',
-    })
-    provider.faults = works
-    const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    await finishSagas([createRefund], { ...declaredRuntime('sagas.finish', service.runtime), clock: later })
-    expect((await service.items('late-denial', 'audit')).at(-1)).toMatchObject({
-      actor_id: 'payment_provider',
-      result: 'deny',
-      reason: 'POLICY.refund.declined',
-      correlation_id: 'corr-8',
-    })
-  })
-
-  test('stays pending if the provider is unreachable, and the same key resumes it', async () => {
-    provider.faults = () => ({ when: 'after', how: 'reset' })
-    const body = { charge_id: 'ch_3', amount: 10 }
-    const failed = await refund('pending', body, 'k')
-    expect(failed).toMatchObject({ status: 503, json: { error: { retryable: true } } })
-    expect((await service.items('pending', 'refund')).map(({ status }) => status)).toEqual(['pending'])
-    provider.faults = works
-    expect((await refund('pending', body, 'k')).status).toBe(201)
-    expect([paidTo('pending').length, (await entriesOf('pending')).length]).toEqual([1, 1])
-  })
-
-  test('that is never retried is finished by the sweeper, and its key then returns the result', async () => {
-    provider.faults = () => ({ when: 'after', how: 'reset' })
-    const body = { charge_id: 'ch_4', amount: 10 }
-    await refund('left', body, 'k')
-    provider.faults = works
-    const later = { ...systemClock, now: () => Date.now() + 120_000 }
-    const sweep = await finishSagas([createRefund], {
-      ...declaredRuntime('sagas.finish', service.runtime),
-      clock: later,
-    })
-    const [{ created_at: since }] = (await service.items('left', 'refund')) as unknown as [Refund]
-    expect(sweep).toEqual({ finished: 1, left: 0, oldest: expect.any(Number) })
-    expect(Math.abs(Date.parse(since) - Number(sweep.oldest))).toBeLessThan(60_000)
-    expect([paidTo('left').length, (await entriesOf('left')).length]).toEqual([1, 1])
-    const replayed = await refund('left', body, 'k')
-    expect(replayed).toMatchObject({ status: 201, headers: { 'Idempotency-Status': 'replayed' } })
-    expect(
-      await finishSagas([createRefund], {
-        ...declaredRuntime('sagas.finish', service.runtime),
-        clock: later,
-      }),
-    ).toEqual({
-      finished: 0,
-      left: 0,
-    })
-  })
-
-  test('of thirty concurrent ones for one charge never exceeds the captured amount', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 30 }, () => refund('crowd', { charge_id: 'ch_5', amount: 10_000 })),
-    )
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10)
-    expect(answers.filter(({ status }) => status === 409)).toHaveLength(20)
-    const state = await ledgerOf(service, provider, 'crowd')
-    expectBalanced(state)
-    expect([state.refunds.length, state.ledger.length, state.payouts.length]).toEqual([30, 10, 10])
-    expect(state.ledger.reduce((sum, { amount }) => sum + amount, 0)).toBe(captured)
-    expect(state.ledger.map(({ refund_id }) => refund_id)).toEqual(
-      answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])).toSorted(),
-    )
-  })
-
-  test('of thirty concurrent requests with one key is one payout with equal responses', async () => {
-    const body = { charge_id: 'ch_6', amount: 10_000 }
-    const answers = await Promise.all(Array.from({ length: 30 }, () => refund('twins', body, 'one')))
-    expect(new Set(answers.map(({ status, body: text }) => `${status} ${text}`)).size).toBe(1)
-    expect(answers[0]?.status).toBe(201)
-    const statuses = answers.map(({ headers }) => headers['Idempotency-Status'])
-    expect(statuses.filter((status) => status === 'stored')).toHaveLength(1)
-    expect(statuses.filter((status) => status === 'replayed')).toHaveLength(29)
-    const state = await ledgerOf(service, provider, 'twins')
-    expectBalanced(state)
-    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
-  })
-
   test('that an Admin of another tenant asked for is pending work of the tenant that pays', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     const { status } = await service.call({
@@ -262,25 +177,6 @@ describe('a refund', () => {
     })
     expect(outcome(answer)).toBe('409 POLICY.refund.no_account')
     expect(await unmapped.items('unmapped', 'refund')).toEqual([])
-  })
-
-  test('continues in the account of its first attempt if the setting changes', async () => {
-    provider.faults = () => ({ when: 'after', how: 'reset' })
-    const body = { charge_id: 'ch_10', amount: 10 }
-    expect((await refund('moved', body, 'k')).status).toBe(503)
-    provider.faults = works
-    const settings = settingsAt(provider.endpoint, { accounts: { moved: 'acct_elsewhere' } })
-    const changed = await startService({ settings, tableName: service.tableName })
-    const again = await changed.call({
-      method: 'POST',
-      path: '/v1/refunds',
-      as: { tenant: 'moved', role: 'Editor' },
-      headers: { 'Idempotency-Key': 'k' },
-      body,
-    })
-    expect(again.status).toBe(201)
-    const payouts = provider.refunds().filter(({ charge }) => charge === 'ch_10')
-    expect(payouts.map(({ account }) => account)).toEqual(['acct_moved'])
   })
 })
 

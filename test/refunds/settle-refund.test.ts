@@ -192,15 +192,19 @@ describe('an edge', () => {
     expect([...published]).toEqual([expect.stringMatching(/^refund\.succeeded /)])
   })
 
-  test('is written once by concurrent reports', async () => {
+  // Neither the ledger nor the hold of a rejected refund refuses a second write.
+  test.each<[ProviderReport, string[]]>([
+    [succeeded(1), ['payout 700']],
+    [rejected, []],
+  ])('is written once by concurrent reports: %j', async (both, entries) => {
     const { id } = await start()
     const refund = (await findRefund(runtime.table, tenant, id)) as Refund
     const { table, settings, clock } = runtime
     const context = { table, settings, now: clock.now(), alert: () => {} }
-    const [one, other] = await Promise.all([1, 2].map(() => settleRefund(refund, succeeded(1), context)))
+    const [one, other] = await Promise.all([1, 2].map(() => settleRefund(refund, both, context)))
     await apply(one?.effects ?? {})
     await expect(apply(other?.effects ?? {})).rejects.toMatchObject({ code: 'TRANSIENT.error' })
-    expect(ledger()).toEqual(['payout 700'])
+    expect(ledger()).toEqual(entries)
   })
 })
 
