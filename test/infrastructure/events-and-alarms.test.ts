@@ -3,6 +3,7 @@ import { Stack } from 'aws-cdk-lib'
 import { ConfigurationSet } from 'aws-cdk-lib/aws-ses'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { routes } from '#functions/routes.ts'
+import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
 import { mailEvents } from '#lib/mail.ts'
@@ -67,7 +68,10 @@ describe('the relay', () => {
 
 describe('alarms', () => {
   const alarms = resourcesOf(watch, 'AWS::CloudWatch::Alarm')
-  const functions = [...subscriptions, preflight, unknownRoute].map(({ name, impact }) => ({ name, impact }))
+  const functions = [...subscriptions, ...steps, preflight, unknownRoute].map(({ name, impact }) => ({
+    name,
+    impact,
+  }))
 
   test.each(functions)('if $name fails, an alarm states: $impact', ({ name, impact }) => {
     const id = `${pascalCase(name)}Failing`

@@ -41,6 +41,18 @@ test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (pre
   ])
 })
 
+test.each([
+  ['refunds.provider', { endpoint: 'http://api.payments.io' }],
+  ['refunds.provider', { endpoint: 'HTTP://api.payments.io' }],
+  ['auth.issuers', [{ issuer: 'http://login.payments.io' }]],
+  ['auth.issuers', [{ keys: { jwks_uri: 'http://login.payments.io/keys' } }]],
+])('%s: %j is rejected, because it is not encrypted', (key, value) => {
+  for (const stage of ['dev', 'prod'])
+    expect(localValues({ [key]: value }, stageNamed(stage))).toEqual([
+      expect.stringMatching(new RegExp(`^  ${key}: .* is not encrypted; stage ${stage} needs https\\.$`)),
+    ])
+})
+
 test('pages of this machine may call a stage without data of customers', () => {
   const profile = { 'cors.allowedOrigins': ['http://localhost:5173'] }
   expect([localValues(profile, stageNamed('dev')), localValues(profile, prod).length]).toEqual([[], 1])
