@@ -43,6 +43,12 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     // The probe has no API key until the operator stores one.
     'AWS::SecretsManager::Secret ProbeSecret': { SecretString: 'none' },
+    'AWS::KMS::Key': { DeletionPolicy: 'RetainExceptOnCreate', EnableKeyRotation: true },
+    'AWS::KMS::Alias': {
+      AliasName: 'alias/commerce-prod',
+      TargetKeyId: { 'Fn::GetAtt': [expect.stringMatching(/^Key[0-9A-F]{8}$/), 'Arn'] },
+    },
+    'AWS::SQS::Queue EventsRelayDeadLetters': { MessageRetentionPeriod: 1_209_600 },
     'AWS::SQS::Queue Webhooks': { RedrivePolicy: { maxReceiveCount: settings['webhooks.maxAttempts'] } },
     'AWS::SQS::Queue WebhooksDeadLetters': { MessageRetentionPeriod: 1_209_600 },
     'AWS::Events::Archive': {
@@ -143,6 +149,11 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     'AWS::CloudWatch::Alarm ConcurrencyHighAlarm': {
       Threshold: 80,
       ComparisonOperator: 'GreaterThanThreshold',
+    },
+    'AWS::CloudWatch::Alarm EventsRelayLateAlarm': { MetricName: 'IteratorAge', Threshold: 60_000 },
+    'AWS::CloudWatch::Alarm EventsRelayDeadLettersPresentAlarm': {
+      MetricName: 'ApproximateNumberOfMessagesVisible',
+      Threshold: 0,
     },
     'AWS::CloudWatch::Alarm WebhooksHandleDeadLettersPresentAlarm': { Threshold: 0 },
     'AWS::CloudWatch::Alarm FunctionsThrottledAlarm': { Namespace: 'AWS/Lambda', MetricName: 'Throttles' },

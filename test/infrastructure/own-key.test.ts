@@ -1,12 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import {
-  hasResource,
-  type Resource,
-  referenceOf,
-  resourceNamed,
-  resourcesOf,
-  synthesise,
-} from './synthesis.ts'
+import { type Resource, referenceOf, resourceNamed, resourcesOf, synthesise } from './synthesis.ts'
 
 const { template, watch } = await synthesise('prod')
 const without = { local: await synthesise('local'), dev: await synthesise('dev') }
@@ -31,15 +24,6 @@ const named: [type: string, key: (properties: Resource['Properties']) => unknown
 ]
 
 describe('stored data on prod', () => {
-  test('is encrypted with one key, which is rotated and survives the stack', () => {
-    expect(resourcesOf(template, 'AWS::KMS::Key')).toHaveLength(1)
-    expect(key.Properties.EnableKeyRotation).toBe(true)
-    expect(key.DeletionPolicy).toBe('RetainExceptOnCreate')
-    expect(
-      hasResource(template, 'AWS::KMS::Alias', { AliasName: 'alias/commerce-prod', TargetKeyId: arn }),
-    ).toBe(true)
-  })
-
   test.each(named)('includes every %s', (type, keyOf) => {
     const found = resourcesOf(template, type)
     expect(found.length).toBeGreaterThan(0)

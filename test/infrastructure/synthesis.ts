@@ -27,18 +27,6 @@ export function resourceNamed(template: Template, type: string, start: string): 
   return (found[0] as [string, Resource])[1]
 }
 
-/** Whether a resource of the type has these properties, at any depth. Lists must be equal in length. */
-export function hasResource(template: Template, type: string, properties: object): boolean {
-  return resourcesOf(template, type).some(([, { Properties }]) => isPart(properties, Properties))
-}
-
-function isPart(part: unknown, whole: unknown): boolean {
-  if (typeof part !== 'object' || part === null) return part === whole
-  if (typeof whole !== 'object' || whole === null) return false
-  if (Array.isArray(part) && (!Array.isArray(whole) || whole.length !== part.length)) return false
-  return Object.entries(part).every(([key, value]) => isPart(value, (whole as Record<string, unknown>)[key]))
-}
-
 /** The logical id that a Ref or Fn::GetAtt names. */
 export function referenceOf(value: { Ref?: string; 'Fn::GetAtt'?: [string, string] }): string {
   return value.Ref ?? value['Fn::GetAtt']?.[0] ?? JSON.stringify(value)
