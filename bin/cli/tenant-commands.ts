@@ -136,7 +136,7 @@ function defineUsers(define: Define): void {
 function definePurge(define: Define): void {
   define(
     'tenants purge',
-    'Delete the data of a tenant in the table permanently. It blocks the tenant first: its callers get 403 POLICY.account.locked, and its imports are canceled. It deletes after a minute, when no request of the tenant is left, and after the imports and refunds under way. The tenant stays blocked until you unblock it. The audit records the block, the start and the end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs.',
+    'Delete the data of a tenant in the table permanently. It blocks the tenant first: its callers get 403 POLICY.account.locked, and its imports are canceled. It deletes after a minute, when no request of the tenant is left, and after its imports and refunds have ended. The tenant stays blocked until you unblock it. The audit records the block, the start and the end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs.',
     'tenants purge acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)

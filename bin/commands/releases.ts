@@ -80,7 +80,7 @@ async function assertSettled(StackName: string, { cloudFormation }: Clients): Pr
   const status = stack?.StackStatus ?? ''
   if (!status.endsWith('_IN_PROGRESS') || status.endsWith('_CLEANUP_IN_PROGRESS')) return
   throw new Error(
-    `a deployment is under way (${status}): wait until it ends, or take it back with aws cloudformation cancel-update-stack --stack-name ${StackName}`,
+    `a deployment is in progress (${status}): wait until it ends, or take it back with aws cloudformation cancel-update-stack --stack-name ${StackName}`,
   )
 }
 

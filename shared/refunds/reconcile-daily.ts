@@ -60,7 +60,7 @@ function dailyTasks(settings: Settings, now: number): ReconcileTask[] {
 
 /**
  * Returns the end of the newest range that can be compared, in milliseconds since 1970. The outcomes of younger refunds
- * may be under way.
+ * may be in progress.
  */
 export function newestCompared(settings: Settings, now: number): number {
   return now - settings['refunds.reconcile'].minAgeMinutes * 60_000

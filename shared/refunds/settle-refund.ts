@@ -109,7 +109,7 @@ const maxClockDifferenceMilliseconds = 5000
 
 /**
  * Returns an answer of the provider as a report.
- * @param asked the time of the request. An answer does not count over an event that occurred while it was under way. A
+ * @param asked the time of the request. An answer does not count over an event that occurred during the request. A
  * repeated answer is as old as the refund's first request. A success is dated back by what the clocks may differ: a
  * reversal that follows at once, by the clock of the provider, must not look older.
  */

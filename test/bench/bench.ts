@@ -139,7 +139,7 @@ ratios are of one run, ours and the reference's turn by turn.
 ## At DynamoDB
 
 Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
-is a unit of its own; DynamoDB Local counts it twice within a transaction. A replay is a cancelled transaction: DynamoDB
+is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a cancelled transaction: DynamoDB
 Local charges nothing for it, AWS what the transaction would have cost.
 
 | Request | Status | Requests | Read units | Write units | Index entries |
@@ -189,7 +189,7 @@ ${saved.map(({ name, builtFor, ratio }) => `| ${name} | ${builtFor} | +${((ratio
 ## Latency over HTTP on the local run
 
 Against the budgets of the contract, through the local gateway and its Lambda workers on one machine, with four
-requests under way. The listed tenant has ${ordersListed} orders: the local engine reads a whole partition for each Query, which
+requests at a time. The listed tenant has ${ordersListed} orders: the local engine reads a whole partition for each Query, which
 DynamoDB does not (see page 400 above).
 
 | Route | Requests | p50 ms | p95 ms | Budget | p99 ms | Budget | p99 / p95 |

@@ -119,7 +119,7 @@ export function importsAsMarkdown(costs: readonly RowCost[]): string {
 
 The row function reads its range of the file, checks the rows and writes them, ${chunkSize.rows} at a time, turn by turn
 with one PutItem a row in the same run. Rows a second are those of DynamoDB Local on the machine that ran it, which
-is the slower part here. On AWS the table keeps up with eight batches under way, and a function takes the time of its
+is the slower part here. On AWS the table keeps up with eight batches at a time, and a function takes the time of its
 processor: that is what the sums below go by.
 
 | Way | Rows a second | Processor µs a row |

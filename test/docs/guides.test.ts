@@ -22,6 +22,38 @@ test('the table of roles is that of the local profile', async () => {
   expect(read('access.md')).toBe(withRoles(read('access.md'), await loadSettings()))
 })
 
+describe('receive.md states for deliveries', () => {
+  const guide = read('receive.md').replaceAll('\n', ' ')
+  const unitSeconds: Record<string, number> = { second: 1, minute: 60, hour: 3600, day: 86_400 }
+  /** Returns the durations in a text, such as `5 seconds, 2 hours and 10 hours`, in seconds. */
+  const secondsIn = (text = '') =>
+    Array.from(
+      text.matchAll(/(\d+) (second|minute|hour|day)/g),
+      ([, count, unit = '']) => Number(count) * (unitSeconds[unit] ?? 0),
+    )
+  const stated = (sentence: RegExp) => secondsIn(sentence.exec(guide)?.[0])
+
+  test('the schedule of the profile', async () => {
+    const { retriesAfterSeconds } = (await loadSettings())['deliveries.schedule']
+    expect(stated(/The attempts are at once, after [^.]*\./)).toEqual(retriesAfterSeconds)
+  })
+
+  test('the time limit of the profile', async () => {
+    expect(stated(/2xx within [^|]*/)).toEqual([(await loadSettings())['deliveries.timeoutSeconds']])
+  })
+
+  test('the days of failures of the profile', async () => {
+    const { 'deliveries.disableAfterDays': days } = await loadSettings()
+    expect(stated(/called and fails for [^.]*\./)).toEqual([days * 86_400])
+  })
+
+  test('the overlap of secrets of the profile', async () => {
+    expect(stated(/For \d+ \w+ after a rotation/)).toEqual([
+      (await loadSettings())['subscribers.secretOverlapSeconds'],
+    ])
+  })
+})
+
 describe('the guides on the reference site', () => {
   let site: Site
   beforeAll(async () => {

@@ -37,7 +37,7 @@ const receive = (data: Record<string, unknown>) => () => {
   return service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
 }
 
-describe('the queues serve first whoever has few messages: a message is grouped', () => {
+describe('the queues serve tenants with few messages first: a message is grouped', () => {
   test.each([
     ['the tenant that it names', { tenant_id: 'acme' }, 'acme'],
     ['the public tenant without one', {}, 'public'],

@@ -251,16 +251,16 @@ describe('an import of the same file', () => {
 
   test('is executed again after a failed or canceled import', async () => {
     const bad = 'name\nAnn\n'
-    const failed = await begin('anew', bad)
-    await service.run('anew', failed)
-    const second = await begin('anew', bad)
+    const failed = await begin('again', bad)
+    await service.run('again', failed)
+    const second = await begin('again', bad)
     expect(second).not.toBe(failed)
     await service.call({
       method: 'POST',
       path: `/operations/${second}:cancel`,
-      as: { tenant: 'anew', role: 'Editor' },
+      as: { tenant: 'again', role: 'Editor' },
     })
-    expect(await begin('anew', bad)).not.toBe(second)
+    expect(await begin('again', bad)).not.toBe(second)
   })
 })
 

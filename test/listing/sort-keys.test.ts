@@ -103,7 +103,7 @@ describe('an index', () => {
     expect(await readOf(range, ['B#1'], false)).toEqual({ found: [], exhausted: true })
   })
 
-  test('returns the sort keys of any range in order, whoever owns a value', async () => {
+  test('returns the sort keys of any range in order, of any owner of a value', async () => {
     const table = openTable(await newTable())
     const cases = fc.record({
       held: fc.dictionary(fc.constantFrom('A', 'A-', 'A0', 'B'), id),

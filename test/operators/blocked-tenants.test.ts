@@ -225,7 +225,7 @@ describe('a purge of a tenant in use', () => {
     return named.map(({ pk }) => pk).filter((pk) => !/^(idempotency#|blocked-tenants)/.test(pk))
   }
 
-  test('leaves nothing of requests that are under way while it blocks', async () => {
+  test('leaves nothing of requests that are in progress while it blocks', async () => {
     const seconds = 1000
     let now = start
     let held: { until: number; go: () => void }[] = []

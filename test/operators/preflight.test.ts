@@ -327,7 +327,7 @@ describe('a deployment is refused', () => {
   test('during another deployment', async () => {
     deploy('v1')
     aws.status = 'UPDATE_IN_PROGRESS'
-    await expect(check()).rejects.toThrow('a deployment is under way (UPDATE_IN_PROGRESS)')
+    await expect(check()).rejects.toThrow('a deployment is in progress (UPDATE_IN_PROGRESS)')
   })
 })
 

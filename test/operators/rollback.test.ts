@@ -230,7 +230,7 @@ describe('a rollback is refused', () => {
     aws.deploy('v1')
     aws.deploy('v2')
     aws.status = 'UPDATE_IN_PROGRESS'
-    await expect(plan()).rejects.toThrow('a deployment is under way (UPDATE_IN_PROGRESS)')
+    await expect(plan()).rejects.toThrow('a deployment is in progress (UPDATE_IN_PROGRESS)')
   })
 })
 

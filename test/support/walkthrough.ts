@@ -55,7 +55,7 @@ export function outputsOf(stdout: string): string[] {
     .map((text) => text.trim())
 }
 
-/** Returns a pattern for an output: `…` is any text in a line, and a line of its own is any lines. */
+/** Returns a pattern for an output: `…` is any text in a line, and alone in a line it is any lines. */
 export function patternOf(expected: string): RegExp {
   const escaped = expected.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
   const lines = escaped.split('\n').map((line) => (line === '…' ? '[\\s\\S]*' : line.replaceAll('…', '.*')))

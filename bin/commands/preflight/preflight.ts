@@ -71,7 +71,7 @@ const rules: readonly Rule[] = [
 /**
  * Compares a synthesized stack with the deployed one.
  * @returns the reasons why a deployment must not start; none if it may
- * @throws Error while another deployment is under way
+ * @throws Error during another deployment
  */
 export async function preflight(
   stack: SynthesizedStack,

@@ -108,7 +108,7 @@ export function csrfTokenOf({ session_id, secret }: SessionCredential): string {
 
 /** Returns the credential in the session cookie; undefined if the cookie is absent or malformed. */
 export function readSessionCookie(headers: HttpRequest['headers']): SessionCredential | undefined {
-  // Exactly two parts: with more, each spelling of one session would be a credential of its own for the web ACL.
+  // Exactly two parts: with more, the web ACL would count each spelling of one session as another credential.
   const [session_id = '', secret = '', ...more] = (cookieOf(headers, sessionCookie) ?? '').split('.')
   if (more.length > 0) return undefined
   return isId(session_id) && /^[\w-]{43}$/.test(secret) ? { session_id, secret } : undefined
