@@ -39,9 +39,9 @@ async function listenUntil(signal: NodeJS.Signals) {
     DeleteQueue: remove('queue'),
   }
   const aws: RequestListener = async (request, response) => {
-    const operation = String(request.headers['x-amz-target']).split('.')[1]
+    const [, operation = ''] = String(request.headers['x-amz-target']).split('.')
     const body = await text(request)
-    if (operation === undefined) return response.end(body.includes('Action=DescribeStacks') ? stacks : '')
+    if (body.includes('Action=DescribeStacks')) response.end(stacks)
     const answer = operations[operation]?.(request.headers.host ?? '')
     if (answer) response.setHeader('Content-Type', 'application/x-amz-json-1.1').end(JSON.stringify(answer))
   }
