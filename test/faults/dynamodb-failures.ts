@@ -29,7 +29,15 @@ const streamReads = ['GetShardIterator', 'GetRecords']
 
 /** Returns the failure in DynamoDB's format. Throws if DynamoDB cannot return it for this operation. */
 export function failureAnswer(failure: Failure, operation: string, body: unknown): Answer {
-  const { status, type, content } = failureOf(failure, operation, body)
+  return answerOf(failureOf(failure, operation, body))
+}
+
+/** Returns an error of the table in memory in DynamoDB's format. */
+export function errorAnswer({ name, message, ...content }: Error): Answer {
+  return answerOf({ status: 400, type: name, content: { message, ...content } })
+}
+
+function answerOf({ status, type, content }: Failed): Answer {
   return {
     status,
     // Without x-amz-crc32, which clients verify only if it is present.

@@ -20,8 +20,17 @@ export interface DynamodbProxy extends Faults {
 /** @param changed the body to send instead of the received one */
 type Forward = (changed?: Buffer) => Promise<Answer>
 
-/** Starts a proxy for the DynamoDB at `target` on a loopback port. Without a plan it forwards everything unchanged. */
-export async function startDynamodbProxy(target: string): Promise<DynamodbProxy> {
+/** Forwards a call, or rejects it. */
+export type Limit = (call: Call, forward: () => Promise<Answer>) => Promise<Answer>
+
+/**
+ * Starts a proxy for the DynamoDB at `target` on a loopback port. Without a plan and a limit it forwards everything
+ * unchanged.
+ */
+export async function startDynamodbProxy(
+  target: string,
+  limit: Limit = (_, forward) => forward(),
+): Promise<DynamodbProxy> {
   const agent = new Agent({ keepAlive: true })
   const plans = new FaultPlans()
 
@@ -30,7 +39,8 @@ export async function startDynamodbProxy(target: string): Promise<DynamodbProxy>
     const operation = String(incoming.headers['x-amz-target'] ?? '').replace(/^.*\./, '')
     const { call, injectFault } = plans.record(operation, parsed(bytes))
     const forward: Forward = async (changed = bytes) => {
-      const answer = await send(new URL(incoming.url ?? '/', target), agent, incoming, changed)
+      const url = new URL(incoming.url ?? '/', target)
+      const answer = await limit(call, () => send(url, agent, incoming, changed))
       call.status = answer.status
       call.consumed = consumedIn(answer)
       return answer

@@ -86,11 +86,11 @@ describe('the cost of a page', () => {
       .reduce((sum, units) => sum + units, 0)
 
   /** Reads pages of tenants whose items are spread at random. */
-  async function* pages(shards: number, limit: number) {
+  async function* pages(shards: number, limit: number, bytes = 530) {
     for (let seed = 1; seed <= 20; seed += 1) {
       const random = seededBytes(seed)
       const ids = Array.from({ length: 300 }, (_, n) => idAt(n, random, shards))
-      const { table, reads } = await filled(ids, 530)
+      const { table, reads } = await filled(ids, bytes)
       const range = { ...everything, descending: true, limit }
       const { items } = await readMerged(table, partitionsOf('acme', 'order', shards), range)
       yield { items, reads }
@@ -102,6 +102,20 @@ describe('the cost of a page', () => {
     async (shards) => {
       for await (const { items, reads } of pages(shards, 26))
         expect(unitsOf(reads)).toBeLessThanOrEqual(unitsOf([{ items }]) + shards)
+    },
+  )
+
+  const smallItems = [2, 4, 8, 16, 32, 64].flatMap((shards) => [
+    { size: 25, shards, bytes: 110, more: 1 },
+    { size: 25, shards, bytes: 230, more: 1 },
+    { size: 100, shards, bytes: 110, more: 7 },
+    { size: 100, shards, bytes: 230, more: 4 },
+  ])
+  test.each(smallItems)(
+    'of $size small items over $shards shards is at most $more more, with $bytes bytes in each',
+    async ({ size, shards, bytes, more }) => {
+      for await (const { items, reads } of pages(shards, size + 1, bytes))
+        expect(unitsOf(reads)).toBeLessThanOrEqual(unitsOf([{ items }]) + shards + more)
     },
   )
 

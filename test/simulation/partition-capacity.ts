@@ -18,13 +18,16 @@ const creditSeconds = 300
 
 const bytesOfUnit = { write: 1024, read: 4096 }
 
+/** The part of a call that its units depend on. */
+export type AdmittedCall = Pick<TableCall<unknown>, 'name' | 'changes' | 'input'>
+
 interface Bucket {
   units: number
   filledAt: number
 }
 
-interface Options {
-  store: MemoryStore
+export interface CapacityOptions {
+  store: Pick<MemoryStore, 'get'>
   /** Milliseconds. */
   now: () => number
   /** The capacity of a partition key as a part of the real one. */
@@ -34,28 +37,40 @@ interface Options {
 }
 
 /**
- * The capacity of each partition key of a table in memory. A test requests it: `(call) => capacity.run(call)` is a transit
- * of `memoryTable`. Every key has a partition of its own, and none is split while it is hot.
+ * The capacity of each partition key of a table. A test requests it: `(call) => capacity.run(call)` is a transit of
+ * `memoryTable`, and `throttling` limits a proxy of DynamoDB Local. Every key has a partition of its own, and none is split
+ * while it is hot.
  */
 export class Capacity {
   /** The units that calls have used, by the names of `readCapacity` and `writeCapacity`. */
   readonly used = new Map<string, number>()
-  readonly #options: Options
+  readonly #options: CapacityOptions
   readonly #buckets = new Map<string, Bucket>()
 
-  constructor(options: Options) {
+  constructor(options: CapacityOptions) {
     this.#options = options
   }
 
   /** Runs a call of the store at the cost of its units. @throws the errors of DynamoDB for a call that is throttled */
-  run<Result>({ name, changes, input, effect }: TableCall<Result>): Result {
+  run<Result>(call: TableCall<Result>): Result {
+    const takeRest = this.admit(call)
+    const result = call.effect()
+    takeRest(result)
+    return result
+  }
+
+  /**
+   * Takes the units of a call that are known before its effect.
+   * @returns what takes the other units after it, from its result @throws the errors of DynamoDB for a call that is throttled
+   */
+  admit({ name, changes, input }: AdmittedCall): (result: unknown) => void {
     const inserted = name === 'insert-many' ? (input as Item[]) : []
     const writes = [...changes, ...inserted.map((item) => ({ item, condition: 'none' as const }))]
-    return writes.length > 0 ? this.#write(name, writes, effect) : this.#read(name, input, effect)
+    return writes.length > 0 ? this.#write(name, writes) : this.#read(name, input)
   }
 
   /** Takes the units of the larger of an item before and after a change, also if the condition fails. */
-  #write<Result>(name: string, changes: readonly Change[], effect: () => Result): Result {
+  #write(name: string, changes: readonly Change[]): () => void {
     const factor = name === 'transact' ? 2 : 1
     const taken = changes.map((change) => {
       const present = this.#options.store.get(keyOfChange(change))
@@ -72,23 +87,22 @@ export class Capacity {
       if (name !== 'transact') throw throttled()
       throw serviceError('TransactionCanceledException', { CancellationReasons: reasons })
     }
-    const result = effect()
-    changes.forEach((change, index) => {
-      if (!('update' in change)) return
-      const grown = factor * writeUnits(this.#options.store.get(change.update)) - (taken[index] ?? 0)
-      if (grown > 0) this.#take('write', writeCapacity(change), grown)
-    })
-    return result
+    return () =>
+      changes.forEach((change, index) => {
+        if (!('update' in change)) return
+        const grown = factor * writeUnits(this.#options.store.get(change.update)) - (taken[index] ?? 0)
+        if (grown > 0) this.#take('write', writeCapacity(change), grown)
+      })
   }
 
   /** A partition whose units are not used up admits a read of any size. */
-  #read<Result>(name: string, input: unknown, effect: () => Result): Result {
+  #read(name: string, input: unknown): (result: unknown) => void {
     const capacities = capacitiesRead(name, input)
     if (capacities.some((capacity) => this.#level('read', capacity).units <= 0)) throw throttled()
-    const result = effect()
-    for (const [index, capacity] of capacities.entries())
-      this.#take('read', capacity, readUnits(name, input, result, index))
-    return result
+    return (result) => {
+      for (const [index, capacity] of capacities.entries())
+        this.#take('read', capacity, readUnits(name, input, result, index))
+    }
   }
 
   #take(kind: 'write' | 'read', capacity: string, units: number): void {
