@@ -19,6 +19,6 @@ export interface Operator {
 
 /** Returns the audit record of an operator's action, to be written with that action. */
 export function auditOfOperator({ name: sub, clock }: Operator, tenant: string, entry: AuditEntry): Put {
-  const source = { correlation: { id: newId(clock) }, clock, settings: undefined }
+  const source = { correlation: { id: newId(clock) }, clock }
   return auditPut({ sub, tenant, role: undefined }, entry, source)
 }

@@ -10,7 +10,7 @@ import { reachOf } from '../platform/identity/authorize.ts'
 import { sessionIssuer } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
-import { keyOf } from '../platform/table/keys.ts'
+import { keyOf, maxShards } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
 import { discountsOf, type PricedCode, priceCode, usableCodes } from './cart-discounts.ts'
 import { promoRejected } from './promo-events.ts'
@@ -155,5 +155,5 @@ function notApplied({ request, reason, effects = {} }: Rejected, context: Reques
 /** Returns an item that carries the event of a rejection without a change of a cart. */
 function eventCarrier({ now, newId, scope }: RequestContext): Write {
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + retentionSeconds]
-  return create({ ...keyOf(scope.tenant, 'verification', newId()), at, expires_at })
+  return create({ ...keyOf(scope.tenant, 'verification', newId(maxShards)), at, expires_at })
 }

@@ -58,6 +58,6 @@ async function auditRotation(user: PoolUser, iss: string, adding: ClaimsContext)
   const { table, clock, settings, correlationId } = adding
   const { sub, tenant = settings['auth.publicTenant'], role } = user
   const caller = { sub, tenant, role, scopes: new Set<string>(), claims: { iss } }
-  const source = { correlation: { id: correlationId }, clock, settings }
+  const source = { correlation: { id: correlationId }, clock }
   await table.put(auditPut(caller, { action: 'token.rotated', target: 'token' }, source))
 }

@@ -2,7 +2,7 @@ import { seal, unseal } from '../platform/base/secrets.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext, WorkContext } from '../platform/request/context.ts'
-import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { IdentityProvider } from './identity-provider.ts'
@@ -26,7 +26,7 @@ const sealing = 'password resets v1'
 export async function requestReset(email: string, context: RequestContext): Promise<Decision> {
   const { settings, newId, now, clock } = context
   const { status, fields } = settings['passwordReset.shape']
-  const id = newId()
+  const id = newId(maxShards)
   const key = await context.derivedKey(sealing)
   const request: ResetRequest & Item = {
     ...resetKey(id, settings),

@@ -4,7 +4,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Decision, Effects } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { rejection } from '../platform/request/endpoint.ts'
-import { keyOf, tenantPattern } from '../platform/table/keys.ts'
+import { keyOf, maxShards, tenantPattern } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Credentials, IdentityProvider, Tokens } from './identity-provider.ts'
@@ -60,7 +60,7 @@ export async function signIn(
 /** Returns a function that builds the event of the login and the item that carries it. */
 function loginEffects(person: Person, { now, newId }: RequestContext) {
   return (outcome: 'success' | 'fail', tenant: string): Effects<never> => {
-    const id = newId()
+    const id = newId(maxShards)
     const item = {
       ...keyOf(tenant, 'login', id),
       at: timestamp(now()),

@@ -97,5 +97,5 @@ export async function recordProgress(
     events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
     onConflict: async () => ({}),
   }
-  await commit({ table, clock, settings: undefined, caller: undefined, correlation }, progress)
+  await commit({ table, clock, caller: undefined, correlation }, progress)
 }

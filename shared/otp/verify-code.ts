@@ -6,6 +6,7 @@ import type { Decision } from '../platform/idempotency/decision.ts'
 import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
+import { maxShards } from '../platform/table/keys.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
 import { codeKeyPurpose, digitsOf } from './code-digits.ts'
 import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
@@ -27,7 +28,7 @@ export async function verifyCode(
   const person = await personOf(email, settings, derivedKey)
   const key = await derivedKey(codeKeyPurpose)
   const tenant_id = settings['auth.publicTenant']
-  const id = newId()
+  const id = newId(maxShards)
   const session = sessionOf(await derivedKey(sessionKeyPurpose), {
     session_id: id,
     tenant_id,

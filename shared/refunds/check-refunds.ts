@@ -55,7 +55,7 @@ async function checkRefund(
   context: WorkContext,
   openProvider: OpenProvider,
 ): Promise<Refund | undefined> {
-  const { table, clock, settings, correlation, budget, now } = context
+  const { table, clock, correlation, budget, now } = context
   const refund = await findRefund(table, tenant, sk)
   if (!refund) {
     // Its tenant was purged.
@@ -67,10 +67,7 @@ async function checkRefund(
   const outcome = await provider.find(requestOf(refund), budget)
   if (!outcome) throw new Error('the payment provider does not know a refund that it accepted')
   const change = await changeOf(refund, { outcome, asked }, context)
-  const result = await commit<CheckedRefund>(
-    { table, clock, settings, caller: undefined, correlation },
-    change,
-  )
+  const result = await commit<CheckedRefund>({ table, clock, caller: undefined, correlation }, change)
   return 'committed' in result ? result.committed.refund : refund
 }
 

@@ -27,7 +27,7 @@ export function disablingReason(
 
 /** Disables a subscriber, unless it has changed since it was read. It is audited and raises an alarm. */
 export async function disableSubscriber(reason: 'gone' | 'failing', work: FailedWork): Promise<void> {
-  const { subscriber, table, log, clock, settings, delivery } = work
+  const { subscriber, table, log, clock, delivery } = work
   const { id, tenant_id: tenant } = subscriber
   const correlation = { id: String(JSON.parse(delivery.body).correlation_id), trace: {} }
   const entry = {
@@ -38,6 +38,6 @@ export async function disableSubscriber(reason: 'gone' | 'failing', work: Failed
   }
   const actor = { sub: 'deliveries', tenant, role: undefined }
   const { onFailure: _, ...move } = moveSubscriber(subscriber, 'disable', { now: work.now(), reason })
-  const refusal = await table.transact([move, auditPut(actor, entry, { correlation, clock, settings })])
+  const refusal = await table.transact([move, auditPut(actor, entry, { correlation, clock })])
   if (!refusal) log.alert('SUBSCRIBER_DISABLED', correlation, { tenant, subscriber: id })
 }

@@ -49,7 +49,7 @@ export async function handleEvent(
     const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'
-    await commit<Effects<never>>({ table, clock, settings, caller: undefined, correlation }, effects, () => ({
+    await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
       others: [markHandled(eventId, state, timestamp(now))],
     }))
     if (state === 'ignored') log.event({ code: 'EVENT_IGNORED', ...line })

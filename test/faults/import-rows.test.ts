@@ -4,7 +4,6 @@ import { type Failure, fail } from '#shared/platform/base/failure.ts'
 import type { CommitContext } from '#shared/platform/idempotency/commit.ts'
 import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { startService } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
 
 interface Row {
   key: string
@@ -20,7 +19,7 @@ beforeEach(() => {
   faults.length = 0
   const caller = { sub: 'u1', tenant: 'acme', role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
   const correlation = { id: 'c', trace: {} }
-  context = { table: service.table, clock: systemClock, settings: localSettings, caller, correlation }
+  context = { table: service.table, clock: systemClock, caller, correlation }
 })
 
 const rowsOf = (count: number, keys = count) =>

@@ -44,7 +44,13 @@ describe('POST /password/reset', () => {
       const { status, headers, json } = await ask(email, { 'X-Correlation-Id': 'same' })
       const made = (await requests()).find(({ sk }) => !before.includes(sk))
       const { message_id, ...rest } = json
-      const shape = { ...made, sk: '', sealed_email: '', task: { ...(made?.task as object), body: '' } }
+      const shape = {
+        ...made,
+        pk: '',
+        sk: '',
+        sealed_email: '',
+        task: { ...(made?.task as object), body: '' },
+      }
       answers.push({ status, headers, rest, sameId: made?.sk === message_id, shape, expires_at: 0 })
     }
     const [known, ...others] = answers.map(({ shape, ...answer }) => ({

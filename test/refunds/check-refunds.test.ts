@@ -37,7 +37,7 @@ function newRuntime() {
 async function apply(effects: Effects<never>) {
   const { table, clock } = runtime
   const correlation = { id: 'corr-1', trace: {} }
-  await commit({ table, clock, settings: undefined, caller: undefined, correlation }, effects)
+  await commit({ table, clock, caller: undefined, correlation }, effects)
 }
 
 async function report(id: string, one: ProviderReport) {

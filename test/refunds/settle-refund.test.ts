@@ -34,7 +34,7 @@ async function start(changes: Partial<Settings> = {}): Promise<Refund> {
 async function apply(effects: Effects<never>) {
   const { table, clock } = runtime
   const correlation = { id: 'corr-1', trace: {} }
-  await commit({ table, clock, settings: undefined, caller: undefined, correlation }, effects)
+  await commit({ table, clock, caller: undefined, correlation }, effects)
 }
 
 /** Applies a report to the stored refund and returns what it led to. */

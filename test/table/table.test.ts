@@ -105,6 +105,13 @@ describe('a key', () => {
     expect(new Set(counts)).toEqual(new Set([1, 16, maxShards]))
   })
 
+  test.each([
+    ['order', 16],
+    ['audit', maxShards],
+  ] as const)('of %s can be in %i partitions if a list reads 16 shards', (entity, count) => {
+    expect(partitionsOf('acme', entity, 16)).toHaveLength(count)
+  })
+
   test('of another form has no owner', () => {
     expect(ownerOf('')).toEqual({ entity: '', tenant: '' })
   })

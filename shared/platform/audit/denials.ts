@@ -1,7 +1,7 @@
 import { derivedIdAt, isId } from '../base/clock.ts'
 import { Denial, Failure } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
-import { isEntity, keyOf, shardsOf } from '../table/keys.ts'
+import { isEntity, keyOf, maxShards } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import { hasRoom } from '../table/window.ts'
 import { type AuditEntry, type AuditSource, auditItem, auditPut } from './record.ts'
@@ -35,13 +35,13 @@ const minuteMilliseconds = 60_000
 export async function writeDenial(
   thrown: unknown,
   describe: () => DeniedAction,
-  { caller, correlation, table, clock, settings }: DenialContext,
+  { caller, correlation, table, clock }: DenialContext,
 ): Promise<unknown> {
   const error = thrown instanceof Denial ? thrown.failure : thrown
   const reason = thrown instanceof Denial ? thrown.reason : deniedCode(thrown)
   if (!caller || !reason) return error
   const { area, id, summedBy, ...denied } = describe()
-  const source = { correlation, clock, settings }
+  const source = { correlation, clock }
   if (summedBy !== undefined) {
     const equal = ['denials', caller.tenant, summedBy, denied.action, reason]
     const counter = { subject: equal, limit: maxEqual, windowSeconds: minuteMilliseconds / 1000 }
@@ -49,8 +49,7 @@ export async function writeDenial(
       const entry = { action: denied.action, target: area, result: 'deny' as const, reason }
       const { pk: _pk, sk: _sk, ...record } = auditItem(caller, entry, source)
       const minute = Math.floor(clock.now() / minuteMilliseconds) * minuteMilliseconds
-      const shards = settings && shardsOf(settings, caller.tenant).writes
-      const summed = derivedIdAt(minute, JSON.stringify(equal), shards ?? 1)
+      const summed = derivedIdAt(minute, JSON.stringify(equal), maxShards)
       const update = keyOf(caller.tenant, 'audit', summed)
       await table.update({ update, set: record, increment: ['count'], condition: 'none' })
       return error

@@ -1,7 +1,7 @@
 import { type Clock, newId, timestamp } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import type { Actor } from '../identity/caller.ts'
-import { type Item, keyOf, type ShardSettings, shardsOf } from '../table/keys.ts'
+import { type Item, keyOf, maxShards } from '../table/keys.ts'
 import type { Put } from '../table/table.ts'
 
 /** The audit data that a sensitive action adds to its transaction. */
@@ -44,8 +44,6 @@ export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
 export interface AuditSource {
   correlation: Pick<Correlation, 'id'>
   clock: Clock
-  /** Undefined for an operator's command: its few records are in the first shard. */
-  settings: ShardSettings | undefined
 }
 
 /** Returns the write of an audit record. The result is `allow` unless the entry names another. */
@@ -56,9 +54,9 @@ export function auditPut(actor: Actor, entry: AuditEntry, source: AuditSource): 
 export function auditItem(
   actor: Actor,
   { tenant = actor.tenant, actor: _, ...entry }: AuditEntry,
-  { correlation, clock, settings }: AuditSource,
+  { correlation, clock }: AuditSource,
 ): Item {
-  const id = newId(clock, settings && shardsOf(settings, tenant).writes)
+  const id = newId(clock, maxShards)
   const issuer = actor.claims?.iss
   const record: AuditRecord = {
     actor_id: actor.sub,

@@ -1,4 +1,4 @@
-import { type AuditSource, auditPut } from '../audit/record.ts'
+import { auditPut } from '../audit/record.ts'
 import { type Clock, derivedId, isId } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
@@ -12,8 +12,6 @@ import type { Effects } from './decision.ts'
 export interface CommitContext {
   table: Table
   clock: Clock
-  /** Names the shards of audit records. Undefined for effects without one. */
-  settings: AuditSource['settings']
   /** The actor in audit records that name none. */
   caller: Actor | undefined
   correlation: Correlation

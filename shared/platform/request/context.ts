@@ -69,8 +69,8 @@ export interface WorkContext {
   correlation: Correlation
   /** Milliseconds since 1970. */
   now(): number
-  /** Returns a new id. That of a request is in one of the shards of its tenant. */
-  newId(): string
+  /** Returns a new id. That of a request is in one of the shards of its tenant, unless their number is given. */
+  newId(shards?: number): string
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck
   /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
@@ -112,7 +112,7 @@ export function openWork(
     budget,
     correlation,
     now: () => clock.now(),
-    newId: () => newId(clock),
+    newId: (shards) => newId(clock, shards),
     sleep: (pause) => clock.sleep(pause),
     isBlocked: runtime.isBlocked,
     derivedKey: (purpose) => runtime.derivedKey(purpose, budget),

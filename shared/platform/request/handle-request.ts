@@ -120,7 +120,7 @@ function inScope(
   { settings, clock }: Pick<Runtime, 'settings' | 'clock'>,
 ): Pick<RequestContext, 'scope' | 'newId'> {
   const { writes } = shardsOf(settings, scope.tenant)
-  return { scope, newId: () => newId(clock, writes) }
+  return { scope, newId: (shards = writes) => newId(clock, shards) }
 }
 
 /** Decides. HEAD returns what GET would return, and has no effect. */

@@ -18,6 +18,7 @@ export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
  *
  * - `shard`: the last byte of its id, so a large tenant has as many partitions as the setting storage.shards says, and no
  *   item ever moves
+ * - `spread`: the last byte of its id, which names any of 64 shards, whatever the setting says: no request lists these items
  * - `hash`: the hash of its name, up to a `#`; the number of partitions cannot change
  * - `one`: nothing, the tenant has one partition
  *
@@ -25,7 +26,7 @@ export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
  */
 export const entities = {
   order: 'shard',
-  audit: 'shard',
+  audit: 'spread',
   code: 'shard',
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
   code_lock: 'one',
@@ -33,11 +34,11 @@ export const entities = {
   /** The charges that may not be refunded again, by charge id. */
   refund_hold: 'hash',
   /** Items that carry the events of rejected discount codes, unless their cart changes and carries them. */
-  verification: 'shard',
+  verification: 'spread',
   /** Items that carry the events of logins. */
-  login: 'shard',
+  login: 'spread',
   /** Password reset mails, until they are sent. */
-  password_reset: 'shard',
+  password_reset: 'spread',
   cart: 'hash',
   /** Gift cards and taxes of carts, by kind. The lines of a cart are in one partition. */
   cart_line: 'hash',
@@ -51,7 +52,7 @@ export const entities = {
   /** One entry per successful refund. */
   ledger: 'shard',
   /** Logins by one-time code. */
-  session: 'shard',
+  session: 'spread',
   /** API keys of the role Service. */
   api_key: 'hash',
   /** Legal holds by target, and their number. A purge leaves them, as it is refused while there are any. */
@@ -66,7 +67,7 @@ export const entities = {
   waiting_delivery: 'hash',
 } as const satisfies Record<string, Partitioning>
 
-type Partitioning = 'shard' | 'hash' | 'one'
+type Partitioning = 'shard' | 'spread' | 'hash' | 'one'
 
 /** An id could name 256. More than 64 would exceed what one table takes (docs/scaling.md). */
 export const maxShards = 64
@@ -90,10 +91,15 @@ export const byIdIndex = 'by-id'
 
 /**
  * Returns the partitions of an entity in a tenant.
- * @param shards the number of shards to read; without it, all that can exist
+ * @param shards the number of shards that a list reads; without it, all that can exist
  */
 export function partitionsOf(tenant: string, entity: Entity, shards = maxShards): string[] {
-  const counts: Record<Partitioning, number> = { shard: shards, hash: hashPartitions, one: 1 }
+  const counts: Record<Partitioning, number> = {
+    shard: shards,
+    spread: maxShards,
+    hash: hashPartitions,
+    one: 1,
+  }
   return Array.from({ length: counts[entities[entity]] }, (_, number) => partition(tenant, entity, number))
 }
 
@@ -104,7 +110,7 @@ export function keyOf(tenant: string, entity: Entity, id: string): Key {
 
 function numberOf(partitioning: Partitioning, id: string): number {
   if (partitioning === 'one') return 0
-  if (partitioning === 'shard') return shardOf(id)
+  if (partitioning !== 'hash') return shardOf(id)
   const [name = ''] = id.split('#')
   return hashedOf(name, hashPartitions)
 }
