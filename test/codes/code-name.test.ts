@@ -1,13 +1,10 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeName } from '#shared/codes/code-name.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
-import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
-import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { type CodeCalls, codeCalls, editor, made, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
 
 const Body = v.strictObject({ name: CodeName(localSettings) })
@@ -122,32 +119,5 @@ describe('parsing the name of a code', () => {
 
   test.each([null, 7, false, ['x'], {}])('rejects the type of %j', (value) => {
     expect(parse(value)).toMatchObject({ code: 'VALIDATION.field.type' })
-  })
-})
-
-describe('POST /codes and PATCH /codes/{id}', () => {
-  let calls: CodeCalls
-  beforeAll(async () => {
-    calls = codeCalls(await startService())
-  })
-
-  test('return the stored name, or the reason for its rejection', async () => {
-    const { id } = await made(calls, 'names')
-    await fc.assert(
-      fc.asyncProperty(names, async (name) => {
-        const parsed = expected(name)
-        const create = await calls.create(editor('names'), validCode({ name }))
-        const update = await calls.update(editor('names'), id, '*', { name })
-        for (const [answer, success] of [
-          [create, 201],
-          [update, 200],
-        ] as const) {
-          if ('stored' in parsed)
-            expect(answer).toMatchObject({ status: success, json: { name: parsed.stored } })
-          else expect(outcome(answer)).toBe(`400 ${parsed.code}`)
-        }
-      }),
-      { ...runs(120) },
-    )
   })
 })

@@ -1,13 +1,9 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import * as v from 'valibot'
 import { CodeText, codeTextOf } from '#shared/codes/code-text.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
-import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
-import { type Service, startService } from '#test/support/service.ts'
-import { uniqueTenant } from '#test/support/unique-tenant.ts'
-import { type CodeCalls, codeCalls, editor, stored, validCode } from './code-calls.ts'
 import { type Parsed, parseField } from './parse-field.ts'
 
 const Body = v.strictObject({ code: CodeText })
@@ -126,32 +122,5 @@ describe('parsing the text of a code', () => {
 
   test.each([null, 7, true, ['A'], { code: 'A' }])('rejects the type of %j', (value) => {
     expect(parseField(Body, 'code', value)).toMatchObject({ code: 'VALIDATION.field.type' })
-  })
-})
-
-describe('POST /codes', () => {
-  let service: Service
-  let calls: CodeCalls
-  beforeAll(async () => {
-    service = await startService()
-    calls = codeCalls(service)
-  })
-
-  test('returns the stored text, or the reason for its rejection', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(anyText, nearText, validText), async (text) => {
-        const tenant = uniqueTenant('text')
-        const answer = await calls.create(editor(tenant), validCode({ code: text }))
-        const parsed = expected(text)
-        if ('stored' in parsed) {
-          expect(answer).toMatchObject({ status: 201, json: { code: parsed.stored } })
-          expect(await stored(service, tenant, answer.json.id)).toMatchObject({ code: parsed.stored })
-        } else {
-          expect(outcome(answer)).toBe(`400 ${parsed.code}`)
-          expect(answer.json.error.details.fields).toMatchObject({ code: parsed.problem })
-        }
-      }),
-      { ...runs(150) },
-    )
   })
 })
