@@ -218,21 +218,6 @@ describe('POST /imports', () => {
 describe('an import of the same file', () => {
   const file = 'email\nsame@example.com\n'
 
-  test('returns the first operation, during and after the first import', async () => {
-    const first = await service.upload('twice', file)
-    const again = await service.upload('twice', file)
-    expect([again.status, again.json, again.headers['Idempotency-Status']]).toEqual([
-      202,
-      first.json,
-      'replayed',
-    ])
-    await service.run('twice', first.json.operation_id)
-    const later = await service.upload('twice', file, { 'Idempotency-Key': 'another' })
-    expect(later.json).toEqual({ ...first.json, state: 'succeeded', progress: 1 })
-    expect(later.headers['Idempotency-Status']).toBe('replayed')
-    expect(await service.items('twice', 'operation')).toHaveLength(1)
-  })
-
   test('twenty times concurrently is one operation', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.upload('crowd', file)))
     expect(new Set(answers.map(({ status, body }) => `${status} ${body}`)).size).toBe(1)
@@ -247,20 +232,6 @@ describe('an import of the same file', () => {
     const theirs = await service.upload('theirs', file)
     expect(theirs.json.operation_id).not.toBe(mine.json.operation_id)
     expect(theirs.headers).not.toHaveProperty('Idempotency-Status')
-  })
-
-  test('is executed again after a failed or canceled import', async () => {
-    const bad = 'name\nAnn\n'
-    const failed = await begin('again', bad)
-    await service.run('again', failed)
-    const second = await begin('again', bad)
-    expect(second).not.toBe(failed)
-    await service.call({
-      method: 'POST',
-      path: `/operations/${second}:cancel`,
-      as: { tenant: 'again', role: 'Editor' },
-    })
-    expect(await begin('again', bad)).not.toBe(second)
   })
 })
 
