@@ -113,9 +113,7 @@ export async function hold(work: DeliveryWork): Promise<void> {
 
 /** Lets a delivery wait in the table, from where the sweep takes it. @param due milliseconds since 1970 */
 export async function postpone(due: number, work: DeliveryWork): Promise<void> {
-  const { known, table } = work
-  const { entry, stored } = postponed(due, work)
-  await (known ? table.put(entry) : table.transact([stored, entry]))
+  await commit(postponed(due, work), work)
 }
 
 /**
@@ -123,20 +121,22 @@ export async function postpone(due: number, work: DeliveryWork): Promise<void> {
  * before the deliveries, so nothing is written behind it.
  */
 export async function waitForUnblock(work: DeliveryWork): Promise<void> {
-  const { known, message, table } = work
-  const { entry, stored } = postponed(work.now(), work)
+  const { message, table } = work
   const exists: Change = {
     check: keyOf(message.tenant, 'subscriber', message.subscriber),
     condition: inState(subscriberStates),
   }
-  await table.transact([exists, entry, ...(known ? [] : [stored])])
+  await table.transact([exists, ...postponed(work.now(), work)])
 }
 
-function postponed(due: number, { delivery, message, clock }: DeliveryWork): Record<'entry' | 'stored', Put> {
-  const entry = waitingEntry(message, delivery, due, clock)
-  const stored = { ...delivery, next_at: due, waiting: entry.sk }
-  return {
-    entry: { item: entry, condition: 'none' },
-    stored: { item: stored, condition: { absent: true } },
-  }
+/**
+ * Returns the changes that let a delivery wait in the table. A delivery whose attempt was a message is marked as waiting
+ * there: a copy of an earlier message would take the postponed one for lost, and double all further attempts.
+ */
+function postponed(due: number, { known, delivery, message, clock }: DeliveryWork): [Put, ...Put[]] {
+  const item = waitingEntry(message, delivery, due, clock)
+  const entry: Put = { item, condition: 'none' }
+  if (known?.waiting !== undefined) return [entry]
+  const condition = known ? moveCondition('retry', known) : { absent: true as const }
+  return [{ item: { next_at: due, ...delivery, waiting: item.sk }, condition }, entry]
 }

@@ -360,6 +360,11 @@ export const defects: Record<string, Defect> = {
     "    { item: entry, condition: 'none' },\n",
     '',
   ),
+  'a copy of a message that doubles all retries': shared(
+    'subscribers/advance-delivery.ts',
+    'await queueAttempt(seconds > 0 ? attempted : attempted + 1, seconds, work)',
+    'await queueNext(stored, work)',
+  ),
   'a delivery of a blocked tenant': shared(
     'subscribers/send-deliveries.ts',
     'if (await work.isBlocked(message.tenant, work.table)) return waitForUnblock(work)',

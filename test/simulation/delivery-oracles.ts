@@ -89,6 +89,7 @@ export function checkDeliveries(
 ): void {
   const deliveries = storedDeliveries(world.store)
   const attempts = settings['deliveries.schedule'].retriesAfterSeconds.length + 1
+  const copies = world.copies()
   for (const { subscriber, touched } of subscribers.values()) {
     const { id, tenant_id: tenant } = subscriber
     const item = world.store.get(keyOf(tenant, 'subscriber', id))
@@ -106,6 +107,14 @@ export function checkDeliveries(
         (call) => call.subscriberId === id && call.headers['webhook-id'] === event.event_id,
       )
       const accepted = received.some((call) => call.accepted)
+      const calls = received.filter((call) => !call.aborted).length
+      const repeated = (world.fanOuts.get(event.event_id) ?? 1) - 1
+      const most = (found?.attempted ?? 0) + (copies.get(`${id} ${found?.sk}`) ?? 0) + repeated
+      check(
+        calls <= most,
+        'a copy of a message adds one call',
+        () => `${show()}: ${calls} calls, not ${most}`,
+      )
       if (found?.state === 'succeeded') check(accepted, 'only what was accepted has succeeded', show)
       if (found?.state === 'failed')
         check(found.attempted >= attempts, 'a delivery fails after all attempts', show)

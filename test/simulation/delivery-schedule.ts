@@ -250,6 +250,8 @@ export class SubscriberOperator {
     if (own.length === 0) return
     const delivery = random.pick(own)
     touched.add(delivery.event_id)
+    // A call in progress is not recorded after a skip. After a resend, its number is. The resend has a message and an entry.
+    this.#world.addCopy(JSON.stringify({ subscriber: id, delivery: delivery.sk }))
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
     const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)

@@ -57,6 +57,13 @@ const maxLatenessMilliseconds = 60_000
 /** The longest time that the sweep waits for the answer of the queue. */
 const maxSendMilliseconds = 5000
 
+/** An invocation that had messages, and whether some of them are repeated for it. */
+interface Invocation {
+  process: string
+  deliveries: Set<string>
+  failed: boolean
+}
+
 /**
  * The bus, the queues, the functions of deliveries and the subscribers, on a table in memory. As in `World`, everything that
  * a function calls may fail, and the queues deliver at least once, in any order.
@@ -67,6 +74,8 @@ export class DeliveryWorld {
   readonly behaviors = new Map<string, Behavior>()
   readonly deadLetters: { queue: QueueName; body: string }[] = []
   readonly blocked = new Set<string>()
+  /** How often each event was fanned out: each time makes a message, or an entry of a held delivery. */
+  readonly fanOuts = new Map<string, number>()
   /** The current version of the deployment's secret. */
   secretVersion = 'v1'
   /** Messages that are queued or at work. */
@@ -78,6 +87,8 @@ export class DeliveryWorld {
   readonly settings: Settings
   readonly #accesses: Map<string, Set<string>>
   readonly #ready: Record<QueueName, Message[]> = { published_events: [], deliveries: [] }
+  readonly #invocations: Invocation[] = []
+  readonly #copies = new Map<string, number>()
   #spawned = 0
 
   constructor(options: {
@@ -116,11 +127,31 @@ export class DeliveryWorld {
   enqueue(queue: QueueName, body: string, delaySeconds = 0): void {
     const { random, faults } = this
     const times = faults.active && random.chance(0.1) ? 2 : 1
+    if (times > 1) this.addCopy(body)
     for (let time = 0; time < times; time += 1) {
       const late = faults.active && random.chance(0.1) ? maxLatenessMilliseconds : 100
+      // A message that is overdue is taken for lost, and another one takes its place.
+      if (late === maxLatenessMilliseconds) this.addCopy(body)
       this.busy += 1
       this.#deliver(queue, { body, receives: 0 }, delaySeconds * 1000 + random.next() * late)
     }
+  }
+
+  /** Counts one more message of a delivery than its attempts need. */
+  addCopy(body: string): void {
+    const name = deliveryOf(body)
+    this.#copies.set(name, (this.#copies.get(name) ?? 0) + 1)
+  }
+
+  /** Returns how many messages of each delivery faults and operators may have added. */
+  copies(): Map<string, number> {
+    const copies = new Map(this.#copies)
+    const faults = Map.groupBy(this.faults.injected, ({ id }) => id.slice(0, id.indexOf('#')))
+    for (const { process, deliveries, failed } of this.#invocations) {
+      const added = Number(failed) + (faults.get(process)?.length ?? 0)
+      for (const name of deliveries) copies.set(name, (copies.get(name) ?? 0) + added)
+    }
+    return copies
   }
 
   /** An operator returns the messages that a queue has given up. */
@@ -150,6 +181,10 @@ export class DeliveryWorld {
     const outcomes = await this.#invocation(process, () =>
       Promise.allSettled(this.#work(queue, sent, process)),
     )
+    for (const [index, { body }] of batch.entries()) {
+      const failed = outcomes?.[index]?.status !== 'fulfilled'
+      this.#invocations.push({ process: process.name, deliveries: new Set([deliveryOf(body)]), failed })
+    }
     for (const [index, message] of batch.entries()) {
       if (outcomes?.[index]?.status === 'fulfilled') this.busy -= 1
       else if (message.receives < taskQueues[queue].attempts())
@@ -164,7 +199,11 @@ export class DeliveryWorld {
   #work(queue: QueueName, sent: readonly string[], process: Process): Promise<void>[] {
     const { context, read, unblocked } = this.#contextOf(process)
     const send = (messages: readonly QueuedDelivery[]) => this.#send(messages, process)
-    if (queue === 'published_events') return createDeliveries(sent, context, send)
+    if (queue === 'published_events') {
+      for (const { detail } of sent.map((body) => JSON.parse(body)))
+        this.fanOuts.set(detail.event_id, (this.fanOuts.get(detail.event_id) ?? 0) + 1)
+      return createDeliveries(sent, context, send)
+    }
     return sendDeliveries(sent, context, {
       call: (request) => this.#call(request, process, { read, unblocked }),
       sign: async (subscriber, signed) => {
@@ -180,14 +219,18 @@ export class DeliveryWorld {
       if (this.stopped) return
       this.#sweepAgain()
       const process = this.#spawn('sweep-deliveries')
+      const invocation: Invocation = { process: process.name, deliveries: new Set(), failed: true }
+      this.#invocations.push(invocation)
       const isSlow = this.random.chance(0.2)
       const send = async (messages: readonly QueuedDelivery[]) => {
+        for (const { body } of messages) invocation.deliveries.add(deliveryOf(body))
         const failed = await this.#send(messages, process)
         if (isSlow) await process.clock.sleep(process.clock.jitter() * maxSendMilliseconds)
         return failed
       }
       const { context } = this.#contextOf(process)
-      await this.#invocation(process, () => sweepDeliveries(context, send))
+      const swept = await this.#invocation(process, () => sweepDeliveries(context, send))
+      invocation.failed = swept === undefined || swept.failed > 0
     })
   }
 
@@ -324,6 +367,12 @@ const responses: Record<Behavior, SubscriberResponse> = {
   refuses: { reason: 'connection' },
   busy: { status: 503, answer: '', retryAfter: '30' },
   gone: { status: 410, answer: '' },
+}
+
+/** Returns the name of the delivery of a message. */
+function deliveryOf(body: string): string {
+  const { subscriber, delivery } = JSON.parse(body)
+  return `${subscriber} ${delivery}`
 }
 
 /** Returns whether a signature verifies, independently of the service's own code. */

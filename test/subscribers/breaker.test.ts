@@ -418,4 +418,24 @@ describe('a delivery that was postponed', () => {
     const { value: line } = await listDeliveries(service.table, ref, {}).next()
     expect(line).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
   })
+
+  test('is called once for its next attempt although its message had a copy', async () => {
+    const settings = {
+      ...steadySettings,
+      'deliveries.breaker': { timeouts, pauseSeconds: 600, maxPauseSeconds },
+    }
+    service = await startDeliveries({ settings })
+    await service.add()
+    service.respond = () => ({ status: 500, answer: '' })
+    const event = await service.publish()
+    await service.publish(event)
+    await service.run()
+    service.respond = () => timeout
+    await publish(timeouts)
+    await service.run()
+    service.received.length = 0
+    service.respond = () => ok
+    await service.runFor(1200)
+    expect(service.received.filter(({ eventId }) => eventId === event.event_id)).toHaveLength(1)
+  })
 })
