@@ -1,4 +1,3 @@
-import { ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import {
   type DeliveredEvent,
@@ -40,13 +39,14 @@ export function createDeliveries(
     const { tenant_id: tenant } = event.data
     const asking = (await subscribersIn(tenant)).filter((one) => wants(one, event.type))
     if (asking.length === 0) return
-    if (await context.isBlocked(tenant, context.table)) throw new ReportableError('the tenant is blocked')
-    const active = asking.filter(({ state }) => state === 'active')
+    // The sender stores the deliveries of a blocked tenant, unless a purge has deleted the subscriber.
+    const isBlocked = await context.isBlocked(tenant, context.table)
+    const isQueued = ({ state }: Subscriber) => isBlocked || state === 'active'
     await sendToQueue(
-      active.map(({ id }) => messageOf({ tenant, subscriber: id }, event, context)),
+      asking.filter(isQueued).map(({ id }) => messageOf({ tenant, subscriber: id }, event, context)),
       send,
     )
-    for (const { id } of asking.filter(({ state }) => state !== 'active'))
+    for (const { id } of asking.filter((one) => !isQueued(one)))
       await hold({ tenant, subscriber: id }, event, context)
   })
 }

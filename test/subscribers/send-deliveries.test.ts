@@ -85,11 +85,41 @@ describe('an event', () => {
     expect(service.deadLetters).toEqual([])
   })
 
-  test('of a blocked tenant is not queued', async () => {
+  test.each(['active', 'paused'] as const)(
+    'of a tenant that is blocked already waits in the table for its %s subscriber',
+    async (state) => {
+      await service.add({ state })
+      service.blocked.add('acme')
+      await service.publish()
+      await service.runFor(3600)
+      expect(service.received).toEqual([])
+      expect(await service.waiting()).toHaveLength(1)
+      expect(service.deadLetters).toEqual([])
+    },
+  )
+
+  test('of a tenant that is blocked already is sent after the tenant is unblocked', async () => {
     await service.add()
     service.blocked.add('acme')
-    await expect(service.publish()).rejects.toThrow('the tenant is blocked')
+    const { event_id: eventId } = await service.publish()
+    await service.run()
+    service.blocked.delete('acme')
+    await service.runFor(120)
+    expect(service.received).toMatchObject([{ eventId }])
   })
+
+  test.each(['active', 'paused'] as const)(
+    'of a blocked tenant is not stored if its subscriber, which was %s, is deleted after the fan-out',
+    async (state) => {
+      const subscriber = await service.add({ state })
+      service.blocked.add('acme')
+      await service.publish()
+      await service.table.transact(deleteSubscriber(subscriber))
+      await service.run()
+      expect(await service.deliveries()).toEqual([])
+      expect(await service.waiting()).toEqual([])
+    },
+  )
 
   test('of a blocked tenant is not stored if its subscriber is deleted while it is read', async () => {
     const subscriber = await service.add()
