@@ -77,7 +77,7 @@ function defineResend(define: Define): void {
 function defineReplay(define: Define): void {
   define(
     'deliveries replay',
-    'Send the events of a time again to one subscriber, with the same event ids. Recorded deliveries are sent, as long as they are kept: those that succeeded, failed or were skipped. Others are still to be sent anyway.',
+    'Send the events of a time again to one subscriber, with the same event ids. Recorded deliveries are sent, as long as they are kept: those that succeeded, failed or were skipped. Others are still to be sent anyway. It leaves out those that have expired, and refuses a blocked tenant.',
     'deliveries replay --tenant acme --subscriber SUBSCRIBER_ID --from 2026-01-30T12:00:00Z --to 2026-01-31T13:00:00Z',
   )
     .addOption(tenant)

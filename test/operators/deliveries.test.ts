@@ -335,6 +335,21 @@ describe('deliveries replay', () => {
     expect(await replayDeliveries(operator, ref(), { window: range })).toBe(0)
   })
 
+  test('leaves out what has expired, which TTL deletes later', async () => {
+    const range = await window(async () => {
+      const { expires_at } = await deliver()
+      service.clock.advance(expires_at * 1000 - service.clock.now())
+      await deliver()
+    })
+    expect(await replayDeliveries(operator, ref(), { window: range })).toBe(1)
+  })
+
+  test('refuses those of a blocked tenant', async () => {
+    const range = await window(() => deliver())
+    await service.table.put(blockedTenantsPut(['acme'], { tenants: [], version: 0 }))
+    await expect(replayDeliveries(operator, ref(), { window: range })).rejects.toThrow('acme is blocked')
+  })
+
   test('sends nothing to other subscribers', async () => {
     const other = await service.add({ id: `${subscriber.id.slice(0, -2)}ff`, url: 'https://other.example/' })
     const range = await window(() => deliver())

@@ -1,4 +1,4 @@
-import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
+import { type Clock, firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
 import { readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { readAll } from '#shared/platform/listing/merge.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
@@ -88,11 +88,10 @@ export async function resend(
   id: string,
 ): Promise<'waiting' | 'held'> {
   const { table, clock } = operator
-  if ((await readBlockedTenants(table)).tenants.includes(tenant))
-    throw new Error(`${tenant} is blocked: nothing is sent to its subscribers`)
+  await assertNotBlocked(table, tenant)
   for (;;) {
     const delivery = await readDelivery(table, tenant, id)
-    if (delivery.expires_at <= clock.now() / 1000) throw new Error(`the delivery ${id} has expired`)
+    if (isExpired(delivery, clock)) throw new Error(`the delivery ${id} has expired`)
     const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
     const { changes, message } = resendDelivery(tenant, delivery, clock)
     const entry = { action: 'delivery.resend', target: `delivery/${id}` }
@@ -105,8 +104,9 @@ export async function resend(
 
 /**
  * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or held are
- * sent without it, and test events are not sent again.
+ * sent without it, and test events are not sent again. Expired ones are left to TTL, which deletes late.
  * @returns how many
+ * @throws Error if there is no such subscriber, or if the tenant is blocked
  */
 export async function replayDeliveries(
   operator: SubscriberOperator,
@@ -114,6 +114,7 @@ export async function replayDeliveries(
   { window, report = () => {} }: { window: Window; report?: Report },
 ): Promise<number> {
   const { table, clock } = operator
+  await assertNotBlocked(table, ref.tenant)
   await readSubscriber(operator, ref)
   const after = { from: window.from.toISOString(), to: window.to.toISOString() }
   await table.transact([auditOfSubscriber(operator, ref, 'subscriber.replay', { after })])
@@ -121,7 +122,7 @@ export async function replayDeliveries(
   const ended = { ...window, states: ['succeeded', 'failed', 'skipped'] as const }
   for await (const deliveries of batchesOf(deliveriesOf(table, ref, ended)))
     await inParallel(deliveries, async (delivery) => {
-      if (delivery.type === pingType) return
+      if (delivery.type === pingType || isExpired(delivery, clock)) return
       const { changes, message } = resendDelivery(ref.tenant, delivery, clock)
       // A delivery with a new attempt is being sent again by somebody else.
       if (await table.transact(changes)) return
@@ -157,6 +158,15 @@ export async function skipWaiting(
     report(`${skipped} deliveries dropped`)
   }
   return skipped
+}
+
+async function assertNotBlocked(table: Table, tenant: string): Promise<void> {
+  if ((await readBlockedTenants(table)).tenants.includes(tenant))
+    throw new Error(`${tenant} is blocked: nothing is sent to its subscribers`)
+}
+
+function isExpired({ expires_at }: Delivery, clock: Pick<Clock, 'now'>): boolean {
+  return expires_at <= clock.now() / 1000
 }
 
 async function readDelivery(table: Table, tenant: string, id: string): Promise<Delivery> {
