@@ -12,6 +12,8 @@ export interface SubscriberHistory {
   secrets: { text: string; from: number; until: number }[]
   /** The deliveries that an operator sent again or dropped. */
   touched: Set<string>
+  /** When an operator sent a delivery again, in milliseconds since 1970. */
+  resent: Map<string, number>
 }
 
 export interface DeliveryHistory {
@@ -90,7 +92,7 @@ export function checkDeliveries(
   const deliveries = storedDeliveries(world.store)
   const attempts = settings['deliveries.schedule'].retriesAfterSeconds.length + 1
   const copies = world.copies()
-  for (const { subscriber, touched } of subscribers.values()) {
+  for (const { subscriber, touched, resent } of subscribers.values()) {
     const { id, tenant_id: tenant } = subscriber
     const item = world.store.get(keyOf(tenant, 'subscriber', id))
     if (!item) continue
@@ -116,6 +118,13 @@ export function checkDeliveries(
         () => `${show()}: ${calls} calls, not ${most}`,
       )
       if (found?.state === 'succeeded') check(accepted, 'only what was accepted has succeeded', show)
+      const resentAt = resent.get(event.event_id) ?? 0
+      if (found?.state === 'succeeded' || found?.state === 'failed')
+        check(
+          received.some((call) => call.at >= resentAt - skewMilliseconds),
+          'a resend leads to a call after it',
+          show,
+        )
       if (found?.state === 'failed')
         check(found.attempted >= attempts, 'a delivery fails after all attempts', show)
       if (found?.state === 'held')

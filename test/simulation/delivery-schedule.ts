@@ -160,7 +160,7 @@ export class SubscriberOperator {
     this.#write(createSubscriber(subscriber))
     known.set(id, random.pick(behaviors))
     const secrets = [{ text: secret, from: scheduler.now, until: Number.POSITIVE_INFINITY }]
-    this.#history.subscribers.set(id, { subscriber, secrets, touched: new Set() })
+    this.#history.subscribers.set(id, { subscriber, secrets, touched: new Set(), resent: new Map() })
   }
 
   async act(): Promise<void> {
@@ -242,7 +242,10 @@ export class SubscriberOperator {
     secrets.push({ text, from: now, until: Number.POSITIVE_INFINITY })
   }
 
-  #touch(act: 'resend' | 'skip', { subscriber: { id, tenant_id }, touched }: SubscriberHistory): void {
+  #touch(
+    act: 'resend' | 'skip',
+    { subscriber: { id, tenant_id }, touched, resent }: SubscriberHistory,
+  ): void {
     const { store, random } = this.#world
     const own = storedDeliveries(store).filter(
       ({ subscriber_id, state }) => subscriber_id === id && deliveryMayMove(act, state),
@@ -254,6 +257,7 @@ export class SubscriberOperator {
     this.#world.addCopy(JSON.stringify({ subscriber: id, delivery: delivery.sk }))
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
+    resent.set(delivery.event_id, this.#world.scheduler.now)
     const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)
     store.transact(changes, random.bytes(8).toString())
     // The command may be stopped before it sends the message.
