@@ -5,8 +5,8 @@
  */
 export const areas: Record<string, { sources: string[]; tests: string[]; texts?: true }> = {
   refunds: {
-    sources: ['shared/refunds/{refund,refund-saga,refund-store}.ts'],
-    tests: ['test/refunds/refund-saga.test.ts', 'test/refunds/refund.test.ts'],
+    sources: ['shared/refunds/{refund,refund-saga,refund-states,refund-store,settle-refund}.ts'],
+    tests: ['test/refunds/{refund-saga,refund,settle-refund}.test.ts'],
   },
   stripe: {
     sources: ['shared/refunds/stripe-{client,provider}.ts'],

@@ -29,8 +29,9 @@ describe('the events of a subscriber', () => {
     ['refund.*', 'refund', false],
     ['refund.*', 'refunds.succeeded', false],
     ['*', 'order.placed', true],
-  ])('with the pattern %s: %s is asked for is %s', (pattern, type, wanted) => {
-    expect(wants({ events: [pattern] }, type)).toBe(wanted)
+    ['refund.*,order.placed', 'order.placed', true],
+  ])('with the patterns %s: %s is asked for is %s', (patterns, type, wanted) => {
+    expect(wants({ events: patterns.split(',') }, type)).toBe(wanted)
   })
 
   test.each(['', '1a', 'order.', 'order.*.placed', '*.placed', 'Order', 'o*', 'a'.repeat(65)])(
@@ -73,6 +74,9 @@ describe('the address of a subscriber', () => {
     ['http://127.0.0.1:3000', true, false],
     ['http://[::1]:3000', true, false],
     ['http://2130706433', true, false],
+    ['https://localhost', true, false],
+    ['http://me@localhost', false, false],
+    ['http://:word@localhost', false, false],
     ['ftp://localhost', false, false],
     ['nonsense', false, false],
   ])('%s is permitted locally: %s, and on AWS: %s', (url, locally, onAws) => {
@@ -82,8 +86,10 @@ describe('the address of a subscriber', () => {
 
   test.each([
     ['8.8.8.8', true, true],
-    ['127.0.0.1', true, false],
+    ['127.0.0.100', true, false],
     ['::1', true, false],
+    ['::10', false, false],
+    ['fe80::1', false, false],
     ['10.0.0.1', false, false],
   ])('%s may be reached locally: %s, and on AWS: %s', (address, locally, onAws) => {
     expect(mayReach(address, localSettings)).toBe(locally)
