@@ -249,14 +249,17 @@ describe('the facts of the provider', () => {
     expect(stored()).toMatchObject({ ...facts, version: 2 })
   })
 
-  test('that come later leave amount and time of an entry', async () => {
-    const { id } = await start()
-    await report(id, succeeded(1))
-    const [before] = itemsOf('ledger')
-    runtime.clock.advance(60_000)
-    await report(id, { ...succeeded(1), ...facts })
-    expect(itemsOf('ledger')).toEqual([{ ...before, ...facts }])
-  })
+  test.each([facts, { currency: 'EUR' }, { provider_refund_id: 're_1' }])(
+    'that come later, %j, leave amount and time of an entry',
+    async (learned) => {
+      const { id } = await start()
+      await report(id, succeeded(1))
+      const [before] = itemsOf('ledger')
+      runtime.clock.advance(60_000)
+      await report(id, { ...succeeded(1), ...learned })
+      expect(itemsOf('ledger')).toEqual([{ ...before, ...learned }])
+    },
+  )
 })
 
 describe('the hold on a charge that may be refunded once', () => {
