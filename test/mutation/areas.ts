@@ -21,16 +21,16 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/discounts/amounts.test.ts'],
   },
   deliveries: {
-    sources: ['shared/subscribers/{*deliver{y,ies}*,record-attempt,subscriber-health}.ts'],
+    sources: ['shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health}.ts'],
     tests: [
-      'test/subscribers/{delivery,record-attempt,send-deliveries,breaker}.test.ts',
+      'test/subscribers/{delivery,call-subscriber,record-attempt,send-deliveries,breaker}.test.ts',
       'test/operators/deliveries.test.ts',
     ],
   },
   subscribers: {
-    sources: ['shared/subscribers/{*-subscriber,signing-secret,subscriber,subscriber-address}.ts'],
+    sources: ['shared/subscribers/{{disable,prepare}-subscriber,signing-secret,subscriber{,-address}}.ts'],
     tests: [
-      'test/subscribers/{*subscriber,signing-secret,send-deliveries}.test.ts',
+      'test/subscribers/{subscriber,signing-secret,send-deliveries}.test.ts',
       'test/operators/subscribers.test.ts',
     ],
   },
