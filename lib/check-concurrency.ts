@@ -9,13 +9,16 @@ const unreserved = 100
 /** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
 const tenantDivisor = 4
 
+/** Of the processes that send deliveries, the slow calls of one tenant hold one of so many at most. */
+const deliveriesDivisor = 10
+
 /** One alarm sums the spillover of all functions, and an alarm of CloudWatch sums so many metrics at most. */
 const mostProvisioned = 10
 
 /**
  * Rejects a profile whose quota cannot hold the reserved and the provisioned concurrency of the stage, that provisions
- * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step, or whose
- * imports could not end in their time.
+ * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step or its slow
+ * deliveries more than a tenth of the senders, or whose imports could not end in their time.
  * @throws ProfileError that names every such setting at once
  */
 export function checkConcurrency(stage: Stage, settings: Settings, source: string): void {
@@ -24,7 +27,7 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
     ...quotaProblems(stage, settings),
     ...provisionedProblems(stage, settings),
     ...importProblems(stage, settings),
-    ...subscriberProblems(stage, settings),
+    ...deliveryProblems(stage, settings),
   ]
   if (problems.length === 0) return
   const lines = problems.map((problem) => `  ${problem}`)
@@ -61,14 +64,16 @@ function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): s
     : above
 }
 
-/** Each sender makes as many calls at a time as a batch has messages: ten, of which one subscriber may hold one. */
-function subscriberProblems({ concurrency }: Stage, settings: Settings): string[] {
-  const most = concurrency?.['deliveries.send']
+/** A process works until the slowest call of its batch ends, so one slow call holds it. */
+function deliveryProblems({ concurrency }: Stage, settings: Settings): string[] {
+  const all = concurrency?.['deliveries.send']
+  if (all === undefined) return []
   const key = 'deliveries.slowCalls'
-  const { perSubscriber } = settings[key]
-  return most !== undefined && perSubscriber > most
+  const { perTenant } = settings[key]
+  const most = Math.floor(all / deliveriesDivisor)
+  return perTenant > most
     ? [
-        `${key}: one subscriber could hold ${perSubscriber} of the ${10 * most} calls of deliveries.send: choose at most ${most}`,
+        `${key}: slow calls of one tenant could hold ${perTenant} of the ${all} processes of deliveries.send: choose at most ${most}`,
       ]
     : []
 }

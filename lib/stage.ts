@@ -39,6 +39,9 @@ export interface Stage {
  */
 const streams = { 'events.relay': 40, 'tasks.enqueue': 40 }
 
+/** Slow calls of one tenant hold a tenth of them at most (see check-concurrency.ts). */
+const senders = { 'deliveries.send': 50 }
+
 /**
  * One tenant's imports hold a quarter of them at most (see check-concurrency.ts). The step that ends a failed import has
  * no limit, because it must always run.
@@ -66,7 +69,7 @@ const production: Omit<Stage, 'name'> = {
     'imports.start': 5,
     'refunds.reconcile': 5,
     'deliveries.create': 20,
-    'deliveries.send': 50,
+    ...senders,
     ...steps,
     'platform.unknown-route': 10,
   },
@@ -103,7 +106,7 @@ const stages: readonly Stage[] = [
       'imports.start': 2,
       'refunds.reconcile': 2,
       'deliveries.create': 5,
-      'deliveries.send': 5,
+      ...senders,
       ...steps,
       'platform.unknown-route': 10,
     },

@@ -1,6 +1,7 @@
+import { timeOf } from '../platform/base/clock.ts'
 import { ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import { type Key, keyOf } from '../platform/table/keys.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { type DeliveryWork, ensureNext, hold, postpone, record, waitForUnblock } from './advance-delivery.ts'
 import type { CallSubscriber } from './call-subscriber.ts'
 import {
@@ -11,20 +12,21 @@ import {
   newDelivery,
   pingType,
 } from './delivery.ts'
-import type { SendMessages } from './delivery-queue.ts'
+import { queuedDelivery, type SendMessages } from './delivery-queue.ts'
 import { disableSubscriber, disablingReason } from './disable-subscriber.ts'
 import { attemptOf, nextAttemptAt } from './record-attempt.ts'
 import { asSubscriber, type Subscriber } from './subscriber.ts'
 import {
   asHealth,
   breakerOf,
-  hasNoSlot,
   healthKey,
+  isSlow,
   recordCall,
+  recordSlowness,
   type SubscriberHealth,
   takeProbe,
-  takeSlot,
 } from './subscriber-health.ts'
+import { hasNoSlot, type RecentWork, slotsKey, type TenantShare, tenantShares } from './tenant-share.ts'
 
 /** The dependencies of an attempt outside of the table. */
 export interface Sending {
@@ -36,6 +38,8 @@ export interface Sending {
   ): Promise<Record<string, string>>
   /** Sends messages to the queue `deliveries`. */
   send: SendMessages
+  /** Those of this process. */
+  recent: RecentWork
 }
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlocked' | 'log'>
@@ -44,7 +48,13 @@ type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlo
 interface Work extends Context, Sending, DeliveryWork {
   subscriber: Subscriber
   health: SubscriberHealth | undefined
+  /** The slots of the tenant, as they were read. */
+  slots: Item | undefined
+  share: TenantShare
 }
+
+/** The longest delay of a message that finds no slot. It is random, so that not all return together. */
+const slotWaitSeconds = 60
 
 /**
  * Makes the attempts of a batch of messages at the same time. An attempt is one call of the subscriber and one commit. A
@@ -57,24 +67,50 @@ export function sendDeliveries(
   sending: Sending,
 ): Promise<void>[] {
   const messages = bodies.map(parseMessage)
-  const reading = readItems(
-    messages.filter((one) => one !== undefined),
-    context,
-  )
+  const valid = messages.filter((one) => one !== undefined)
+  const shares = tenantShares(valid, context, sending.recent)
+  const served = valid.filter(({ tenant }) => shares.get(tenant)?.maxWaitSeconds === undefined)
+  const reading = readItems(served, context)
   return messages.map(async (message) => {
-    if (!message) throw new ReportableError('the message is not a delivery')
-    const find = await reading
-    const subscriber = find(subscriberKey(message))
-    // A subscriber that was deleted gets nothing any more.
-    if (!subscriber) return
-    const stored = find(deliveryKey(message))
-    const known = stored && asDelivery(stored)
-    const delivery = known ?? firstOf(message, context)
-    if (!delivery || delivery.expires_at <= context.now() / 1000) return
-    const health = asHealth(find(healthKey(message)))
-    const work = { ...context, ...sending, message, health, known, delivery }
-    await attempt({ ...work, subscriber: asSubscriber(subscriber) })
+    const share = message && shares.get(message.tenant)
+    if (!message || !share) throw new ReportableError('the message is not a delivery')
+    try {
+      const { maxWaitSeconds } = share
+      if (maxWaitSeconds !== undefined)
+        return await sendLater(message, maxWaitSeconds, { ...context, ...sending })
+      await work(message, { find: await reading, share, ...context, ...sending })
+    } finally {
+      await share.leave()
+    }
   })
+}
+
+/** Works on a message with what the table has about it. */
+async function work(
+  message: DeliveryMessage,
+  { find, ...rest }: Context & Sending & { find: (key: Key) => Item | undefined; share: TenantShare },
+): Promise<void> {
+  const subscriber = find(subscriberKey(message))
+  // A subscriber that was deleted gets nothing any more.
+  if (!subscriber) return
+  const stored = find(deliveryKey(message))
+  const known = stored && asDelivery(stored)
+  const delivery = known ?? firstOf(message, rest)
+  if (!delivery || delivery.expires_at <= rest.now() / 1000) return
+  const health = asHealth(find(healthKey(message)))
+  const slots = find(slotsKey(message))
+  await attempt({ ...rest, message, health, slots, known, delivery, subscriber: asSubscriber(subscriber) })
+}
+
+/** Returns a message to the queue with a random delay. */
+async function sendLater(
+  message: DeliveryMessage,
+  maxSeconds: number,
+  { send, clock }: Pick<Context & Sending, 'send' | 'clock'>,
+): Promise<void> {
+  const seconds = 1 + Math.floor(clock.jitter() * maxSeconds)
+  const [failed] = await send([queuedDelivery(message, seconds)])
+  if (failed) throw new ReportableError('the queue did not accept a message')
 }
 
 /** Returns undefined for a body that is no message, so that it fails no other message of its batch. */
@@ -97,7 +133,10 @@ function deliveryKey({ tenant, delivery }: DeliveryMessage): Key {
 }
 
 async function readItems(messages: readonly DeliveryMessage[], { table }: Context) {
-  const keys = messages.flatMap((one) => [subscriberKey(one), healthKey(one), deliveryKey(one)])
+  const keys = messages.flatMap((one) => [
+    ...[subscriberKey(one), healthKey(one)],
+    ...[slotsKey(one), deliveryKey(one)],
+  ])
   const unique = new Map(keys.map((key) => [`${key.pk}|${key.sk}`, key]))
   const items = await table.getMany([...unique.values()])
   return ({ pk, sk }: Key) => items.find((item) => item.pk === pk && item.sk === sk)
@@ -111,7 +150,7 @@ function firstOf(message: DeliveryMessage, { settings, now }: Context): Delivery
 }
 
 async function attempt(work: Work): Promise<void> {
-  const { known, message, delivery, subscriber, health, settings } = work
+  const { known, message, delivery, subscriber, health, slots, share, settings } = work
   if (!mayMove('retry', delivery.state)) return
   if (known && known.attempted >= message.attempt) return ensureNext(known, work)
   if (await work.isBlocked(message.tenant, work.table)) return waitForUnblock(work)
@@ -120,20 +159,23 @@ async function attempt(work: Work): Promise<void> {
   const now = work.now()
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return postpone(health?.open_until ?? now, work)
-  const isProbe = breaker === 'half_open' && (await takeProbe(message, work))
-  if (isProbe) return call(work, async () => true)
-  if (breaker === 'half_open' || hasNoSlot(health, now, settings)) return postpone(slotFreeAt(work), work)
-  let slot: ReturnType<typeof takeSlot> | undefined
-  try {
-    await call(work, async () => {
-      slot = takeSlot(message, work)
-      return (await slot) !== undefined
-    })
-  } finally {
-    // If this fails, the lease of the slot ends by itself.
-    const free = await slot?.catch(() => undefined)
-    await free?.().catch(() => undefined)
+  const mayContinue = async () => {
+    const [isFree] = await Promise.all([share.takeSlot(), recordSlowness(message, health, work)])
+    return isFree
   }
+  if (breaker === 'half_open')
+    return (await takeProbe(message, work)) ? call(work, mayContinue) : postpone(slotFreeAt(work), work)
+  const isHeld = isSlow(health, now) && (hasNoSlot(slots, now, settings) || !(await share.takeSlot()))
+  return isHeld ? waitForSlot(work) : call(work, mayContinue)
+}
+
+/** Lets a delivery wait in the queue, from where it returns soon, and in the table if it has waited already. */
+function waitForSlot(work: Work): Promise<void> {
+  const { delivery, message } = work
+  const waited = work.now() - (delivery.next_at ?? timeOf(delivery.sk))
+  return waited < slotWaitSeconds * 1000
+    ? sendLater(message, slotWaitSeconds, work)
+    : postpone(slotFreeAt(work), work)
 }
 
 /** Returns the time at which a slot is likely to be free, in milliseconds since 1970. */
@@ -153,7 +195,7 @@ async function call(work: Work, mayContinue: () => Promise<boolean>): Promise<vo
     timeoutMilliseconds: settings['deliveries.timeoutSeconds'] * 1000,
     slow: { afterMilliseconds: settings['deliveries.slowCalls'].afterMilliseconds, mayContinue },
   })
-  if ('reason' in response && response.reason === 'no_slot') return postpone(slotFreeAt(work), work)
+  if ('reason' in response && response.reason === 'no_slot') return waitForSlot(work)
   const made = attemptOf(response, { at, milliseconds: work.now() - at })
   if (made.reason === undefined) {
     await record(made, 'succeed', work)

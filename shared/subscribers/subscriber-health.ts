@@ -21,12 +21,12 @@ export interface SubscriberHealth extends Key {
   pause_seconds?: number
   /** The end of the lease of the probe. */
   probe_until?: number
-  /** The ends of the leases of slow calls, by the number of the slot. */
-  [slot: `slot_${number}`]: number | undefined
+  /** Until when the subscriber counts as slow. */
+  slow_until?: number
 }
 
 /** The dependencies of a change of a subscriber's health. */
-interface HealthContext {
+export interface HealthContext {
   table: Table
   settings: Settings
   now(): number
@@ -34,6 +34,8 @@ interface HealthContext {
 
 /** A call that a killed process made ends at the latest so many milliseconds after its time limit. */
 const leaseMarginMilliseconds = 10_000
+/** How long a subscriber counts as slow after a slow call. */
+const slowMilliseconds = 60_000
 const hourMilliseconds = 3600 * 1000
 
 export function healthKey({ tenant, subscriber }: SubscriberRef): Key {
@@ -57,45 +59,20 @@ export function breakerOf(
   return now < until ? 'open' : 'half_open'
 }
 
-/** Returns whether a subscriber has as many slow calls as it may. */
-export function hasNoSlot(health: SubscriberHealth | undefined, now: number, settings: Settings): boolean {
-  return freeSlots(health, now, settings).length === 0
+/** Returns whether a call of a subscriber was slow lately. Its next calls take a slot before they start. */
+export function isSlow(health: SubscriberHealth | undefined, now: number): boolean {
+  return (health?.slow_until ?? 0) > now
 }
 
-function freeSlots(
-  health: SubscriberHealth | undefined,
-  now: number,
-  settings: Settings,
-): `slot_${number}`[] {
-  const names = Array.from(
-    { length: settings['deliveries.slowCalls'].perSubscriber },
-    (_, number) => `slot_${number}` as const,
-  )
-  return names.filter((name) => (health?.[name] ?? 0) <= now)
-}
-
-/** Gives a slot back. If that is lost, its lease ends by itself. */
-type FreeSlot = () => Promise<unknown>
-
-/** Takes one of the slots of a subscriber for a slow call. @returns undefined if none is free */
-export async function takeSlot(ref: SubscriberRef, context: HealthContext): Promise<FreeSlot | undefined> {
-  const { table, settings } = context
+/** Records that a call of a subscriber is slow, at most twice a minute. @param known the health before the call */
+export async function recordSlowness(
+  ref: SubscriberRef,
+  known: SubscriberHealth | undefined,
+  context: HealthContext,
+): Promise<void> {
   const now = context.now()
-  const until = leaseEnd(now, settings)
-  const tried = new Set<string>()
-  for (let health: SubscriberHealth | undefined; ; ) {
-    const name = freeSlots(health, now, settings).find((one) => !tried.has(one))
-    if (name === undefined) return undefined
-    tried.add(name)
-    const condition = { absentOrBelow: { attribute: name, value: now + 1 } }
-    const refusal = await table.update({ ...healthUpdate(ref, { [name]: until }, context), condition })
-    if (!refusal) {
-      const isMine = { matches: { [name]: until } }
-      return () => table.update({ ...healthUpdate(ref, { [name]: 0 }, context), condition: isMine })
-    }
-    // It shows which other slots are free.
-    health = asHealth(refusal.existing)
-  }
+  if (isSlow(known, now + slowMilliseconds / 2)) return
+  await context.table.update(healthUpdate(ref, { slow_until: now + slowMilliseconds }, context))
 }
 
 /**
@@ -110,7 +87,7 @@ export async function takeProbe(ref: SubscriberRef, context: HealthContext): Pro
   return !(await context.table.update({ ...healthUpdate(ref, set, context), condition }))
 }
 
-function leaseEnd(now: number, settings: Settings): number {
+export function leaseEnd(now: number, settings: Settings): number {
   return now + settings['deliveries.timeoutSeconds'] * 1000 + leaseMarginMilliseconds
 }
 
@@ -192,7 +169,7 @@ async function recordTimeout(ref: SubscriberRef, context: HealthContext): Promis
 }
 
 /** Returns an update of the item, which expires if nothing changes it, as that of a deleted subscriber. */
-function healthUpdate(
+export function healthUpdate(
   ref: SubscriberRef,
   set: Record<string, number>,
   { settings, now }: HealthContext,

@@ -5,7 +5,8 @@ import { inParallel, pendingEntries } from '../platform/table/table.ts'
 import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
 import { asSubscriber, type SubscriberRef } from './subscriber.ts'
-import { asHealth, breakerOf, hasNoSlot, healthKey } from './subscriber-health.ts'
+import { asHealth, breakerOf, healthKey } from './subscriber-health.ts'
+import { hasNoSlot, slotsKey } from './tenant-share.ts'
 
 /** How long one run works. */
 const runMilliseconds = 18_000
@@ -103,15 +104,17 @@ async function dueDeliveries(ref: SubscriberRef, limit: number, { table, clock }
 
 /** Returns how many deliveries of a subscriber may be queued now. */
 async function mostOf(ref: SubscriberRef, { table, clock, settings, isBlocked }: Context): Promise<number> {
-  const key = keyOf(ref.tenant, 'subscriber', ref.subscriber)
-  const items = await table.getMany([key, healthKey(ref)])
-  const subscriber = items.find(({ pk }) => pk === key.pk)
-  const health = asHealth(items.find(({ pk }) => pk !== key.pk))
+  const keys = [keyOf(ref.tenant, 'subscriber', ref.subscriber), healthKey(ref), slotsKey(ref)]
+  const items = await table.getMany(keys)
+  const [subscriber, stored, slots] = keys.map(({ pk, sk }) =>
+    items.find((item) => item.pk === pk && item.sk === sk),
+  )
+  const health = asHealth(stored)
   if (!subscriber || asSubscriber(subscriber).state !== 'active') return 0
   if (await isBlocked(ref.tenant, table)) return 0
   const breaker = breakerOf(health, clock.now())
   if (breaker !== 'closed') return breaker === 'half_open' ? 1 : 0
-  return hasNoSlot(health, clock.now(), settings) ? 0 : settings['deliveries.putBackPerMinute']
+  return hasNoSlot(slots, clock.now(), settings) ? 0 : settings['deliveries.putBackPerMinute']
 }
 
 async function putBack(

@@ -92,7 +92,7 @@ export async function runDeliveries(
   const sweep = () => sweepDeliveries(context(), send)
   const deliver = (response: SubscriberResponse) => {
     const bodies = queue.map(({ body }) => body)
-    const sending = { call: async () => response, sign: async () => ({}), send }
+    const sending = { call: async () => response, sign: async () => ({}), send, recent: new Map() }
     return () => Promise.all(sendDeliveries(bodies, context(), sending))
   }
   const ok = { status: 200, answer: 'ok' }

@@ -135,13 +135,13 @@ describe('a profile is refused', () => {
     ])
   })
 
-  test('if one subscriber could hold more than a tenth of the calls', () => {
-    const slow = (perSubscriber: number) => ({
-      'deliveries.slowCalls': { perSubscriber, afterMilliseconds: 1000 },
+  test('if the slow calls of one tenant could hold more than a tenth of the senders', () => {
+    const slow = (perTenant: number) => ({
+      'deliveries.slowCalls': { perTenant, afterMilliseconds: 1000 },
     })
     expect(problemsOf('staging', slow(5))).toEqual([])
     expect(problemsOf('staging', slow(6))).toEqual([
-      '  deliveries.slowCalls: one subscriber could hold 6 of the 50 calls of deliveries.send: choose at most 5',
+      '  deliveries.slowCalls: slow calls of one tenant could hold 6 of the 50 processes of deliveries.send: choose at most 5',
     ])
   })
 

@@ -108,29 +108,31 @@ describe('settings of deliveries', () => {
     expect(states).toEqual(['active', 'disabled'])
   })
 
-  test('deliveries.slowCalls: when a call is slow, and how many there may be', async () => {
+  test('deliveries.slowCalls: when a call is slow, and how many processes slow calls hold', async () => {
     const seen: object[] = []
     for (const service of await services('deliveries.slowCalls')) {
       await service.add()
+      const ended = Promise.withResolvers<void>()
+      let afterMilliseconds: number | undefined
       let permitted = 0
-      const asked = Promise.withResolvers<void>()
-      let calls = 0
-      service.respond = async ({ slow }) => {
-        const mayContinue = await slow.mayContinue()
-        permitted += mayContinue ? 1 : 0
-        calls += 1
-        if (calls === 5) {
-          seen.push({ afterMilliseconds: slow.afterMilliseconds, permitted })
-          asked.resolve()
+      for (let n = 0; n < 6; n += 1) {
+        const answered = Promise.withResolvers<void>()
+        service.respond = async ({ slow }) => {
+          afterMilliseconds = slow.afterMilliseconds
+          const mayContinue = await slow.mayContinue()
+          permitted += mayContinue ? 1 : 0
+          answered.resolve()
+          await ended.promise
+          return mayContinue ? { status: 200, answer: '' } : { reason: 'no_slot' }
         }
-        await asked.promise
-        return { status: 200, answer: '' }
+        await service.publish()
+        await Promise.race([answered.promise, service.run()])
       }
-      for (let n = 0; n < 5; n += 1) await service.publish()
-      await service.run()
+      seen.push({ afterMilliseconds, permitted })
+      ended.resolve()
     }
     expect(seen).toEqual([
-      { afterMilliseconds: 1000, permitted: 5 },
+      { afterMilliseconds: 500, permitted: 5 },
       { afterMilliseconds: 0, permitted: 1 },
     ])
   })

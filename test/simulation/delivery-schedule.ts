@@ -40,7 +40,7 @@ import type { World } from './world.ts'
 const settings: Settings = {
   ...localSettings,
   'deliveries.schedule': { retriesAfterSeconds: [5, 60, 1200], jitter: 0.1, maxRetryAfterSeconds: 60 },
-  'deliveries.slowCalls': { perSubscriber: 2, afterMilliseconds: 1000 },
+  'deliveries.slowCalls': { perTenant: 2, afterMilliseconds: 1000 },
   'deliveries.breaker': { timeouts: 3, pauseSeconds: 30, maxPauseSeconds: 120 },
   'subscribers.secretOverlapSeconds': 300,
 }

@@ -211,6 +211,7 @@ export class DeliveryWorld {
         return signingHeaders({ ...signed, secrets }, this.settings)
       },
       send,
+      recent: new Map(),
     })
   }
 

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { listDeliveries } from '#bin/commands/subscribers/deliveries.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
@@ -10,7 +9,6 @@ import { type DeliveryService, startDeliveries, steadySettings, subscriberId } f
 
 const ok = { status: 200, answer: '' }
 const timeout = { reason: 'timeout' } as const
-const { perSubscriber } = steadySettings['deliveries.slowCalls']
 const { timeouts, pauseSeconds, maxPauseSeconds } = steadySettings['deliveries.breaker']
 
 let service: DeliveryService
@@ -20,109 +18,9 @@ beforeEach(async () => {
   subscriber = await service.add()
 })
 
-/** Answers calls after they have asked for a slot, as a slow subscriber does. */
-async function slowly(request: SubscriberRequest, response: SubscriberResponse): Promise<SubscriberResponse> {
-  return (await request.slow.mayContinue()) ? response : { reason: 'no_slot' }
-}
-
 async function publish(count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) await service.publish()
 }
-
-describe('slow calls', () => {
-  test('of one subscriber are limited, and the others wait in the table without an attempt', async () => {
-    const held = Promise.withResolvers<void>()
-    let permitted = 0
-    service.respond = async (request) => {
-      if (!(await request.slow.mayContinue())) {
-        held.resolve()
-        return { reason: 'no_slot' }
-      }
-      permitted += 1
-      await held.promise
-      return ok
-    }
-    await publish(perSubscriber + 3)
-    await service.run()
-    expect(permitted).toBe(perSubscriber)
-    const states = (await service.deliveries()).map(({ state, attempted }) => `${state} ${attempted}`)
-    expect(states.toSorted()).toEqual([
-      ...Array(perSubscriber).fill('succeeded 1'),
-      ...Array(3).fill('waiting 0'),
-    ])
-    expect(await service.waiting()).toHaveLength(3)
-  })
-
-  test('give their slots back', async () => {
-    service.respond = (request) => slowly(request, ok)
-    for (let round = 0; round < 3; round += 1) {
-      await publish(perSubscriber)
-      await service.run()
-    }
-    expect((await service.deliveries()).map(({ state }) => state)).toEqual(
-      Array(3 * perSubscriber).fill('succeeded'),
-    )
-  })
-
-  test('that hold all slots let nobody call, also in another process', async () => {
-    const started = Promise.withResolvers<void>()
-    const end = Promise.withResolvers<void>()
-    let permitted = 0
-    service.respond = async (request) => {
-      await request.slow.mayContinue()
-      permitted += 1
-      if (permitted === perSubscriber) started.resolve()
-      await end.promise
-      return ok
-    }
-    await publish(perSubscriber)
-    const running = service.run()
-    await started.promise
-    await publish(2)
-    await service.run()
-    expect(service.received).toHaveLength(perSubscriber)
-    expect(await service.waiting()).toHaveLength(2)
-    end.resolve()
-    await running
-  })
-
-  test('of a killed process hold their slots until their leases end', async () => {
-    const started = Promise.withResolvers<void>()
-    let permitted = 0
-    service.respond = async (request) => {
-      await request.slow.mayContinue()
-      permitted += 1
-      if (permitted === perSubscriber) started.resolve()
-      return new Promise(() => {})
-    }
-    await publish(perSubscriber)
-    void service.run()
-    await started.promise
-    service.respond = () => ok
-    service.clock.advance(60_000)
-    await publish(1)
-    await service.run()
-    expect(service.received).toHaveLength(perSubscriber + 1)
-  })
-
-  test('do not limit a subscriber that responds in time', async () => {
-    service.respond = () => ok
-    await publish(3 * perSubscriber)
-    await service.run()
-    expect(await service.health(subscriber)).toBeUndefined()
-    expect(service.received).toHaveLength(3 * perSubscriber)
-  })
-
-  test('of one subscriber leave another one alone', async () => {
-    const other = await service.add({ id: subscriberId(7), tenant_id: 'rival' })
-    service.respond = (request, received) =>
-      received.subscriber === other.id ? ok : slowly(request, timeout)
-    await publish(3 * perSubscriber)
-    await service.publish({ tenant: 'rival' })
-    await service.run()
-    expect(await service.deliveries('rival')).toMatchObject([{ state: 'succeeded', attempted: 1 }])
-  })
-})
 
 describe('the breaker', () => {
   /** Lets the subscriber hang until its breaker opens. */

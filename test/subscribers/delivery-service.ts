@@ -13,6 +13,7 @@ import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber, findSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { asHealth, healthKey, type SubscriberHealth } from '#shared/subscribers/subscriber-health.ts'
 import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
 import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
 import { checkDeclared, watchedTable } from '#test/support/declared-table.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -119,6 +120,7 @@ export async function startDeliveries({
   // The clock of the test goes on by days, and the budget is of the real time.
   const table = tables?.ofTest ?? openTable(name, { clock, budget: startBudget(systemClock, 3_600_000) })
   let queue: Queued[] = []
+  const recent: RecentWork = new Map()
   let events = 0
   const put = ({ body, delaySeconds = 0 }: QueuedDelivery) => {
     queue.push({ body, dueAt: clock.now() + delaySeconds * 1000, receives: 0 })
@@ -161,6 +163,7 @@ export async function startDeliveries({
         },
         sign: async ({ id }) => ({ subscriber: id }),
         send,
+        recent,
       }),
     )
     const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected')

@@ -7,9 +7,13 @@ import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { callSubscriber, subscriberNetwork } from '#shared/subscribers/call-subscriber.ts'
 import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
+import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
 
 /** The time limit of an attempt: the longest call of a subscriber, and the reads and writes around it. */
 const attemptMilliseconds = 26_000
+
+/** Those of this process. */
+const recent: RecentWork = new Map()
 
 /** Makes the attempts of deliveries, those of a batch at the same time. */
 export const handler = batchFunction(
@@ -29,6 +33,7 @@ export const handler = batchFunction(
       call: (request) => callSubscriber(request, network),
       sign: async (subscriber, signed) =>
         signingHeaders({ ...signed, secrets: await openSecrets(subscriber, context) }, settings),
+      recent,
       send: (deliveries) => sendAll(queueUrl, deliveries),
     })
   },

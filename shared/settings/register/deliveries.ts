@@ -20,8 +20,8 @@ export const deliveries = {
     count,
   ),
   'deliveries.slowCalls': setting(
-    'When a call counts as slow, and the maximum number of slow calls of one subscriber at a time: at most a tenth of the calls that the stage can make, where it reserves concurrency for them; dev and local do not (bulkhead)',
-    v.strictObject({ perSubscriber: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
+    'When a call counts as slow, and how many processes the slow calls of one tenant may hold: at most a tenth of those that the stage reserves for deliveries.send; dev and local reserve none (bulkhead)',
+    v.strictObject({ perTenant: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
   ),
   'deliveries.breaker': setting(
     'Number of timeouts in a row that pauses a subscriber, and its first and longest pause in seconds (circuit breaker)',

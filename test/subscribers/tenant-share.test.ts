@@ -1,0 +1,208 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import type { Subscriber } from '#shared/subscribers/subscriber.ts'
+import { healthKey } from '#shared/subscribers/subscriber-health.ts'
+import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
+
+const ok = { status: 200, answer: '' }
+const { perTenant } = steadySettings['deliveries.slowCalls']
+
+let service: DeliveryService
+let subscriber: Subscriber
+beforeEach(async () => {
+  service = await startDeliveries({ inMemory: true })
+  subscriber = await service.add()
+})
+
+/** Answers calls after they have asked for a slot, as a slow subscriber does. */
+async function slowly(request: SubscriberRequest, response: SubscriberResponse): Promise<SubscriberResponse> {
+  return (await request.slow.mayContinue()) ? response : { reason: 'no_slot' }
+}
+
+async function publish(count: number): Promise<void> {
+  for (let n = 0; n < count; n += 1) await service.publish()
+}
+
+describe('slow calls of a tenant', () => {
+  let permitted = 0
+  let held = Promise.withResolvers<void>()
+  beforeEach(() => {
+    permitted = 0
+    held = Promise.withResolvers()
+    service.respond = async (request) => {
+      if (!(await request.slow.mayContinue())) return { reason: 'no_slot' }
+      permitted += 1
+      await held.promise
+      return ok
+    }
+  })
+  afterEach(() => held.resolve())
+
+  /** Lets each process make the calls of one event, and returns when each call has a slot or none. */
+  async function hold(processes: number): Promise<void> {
+    for (let n = 0; n < processes; n += 1) {
+      const before = permitted
+      await service.publish()
+      const running = service.run().then(() => true)
+      const inTurn = () => new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))
+      while (permitted === before && !(await Promise.race([running, inTurn()])));
+    }
+  }
+
+  test('hold a few processes, whichever of its subscribers they call', async () => {
+    await hold(perTenant - 1)
+    await service.change(subscriber, { events: ['none'] })
+    await service.add({ id: subscriberId(7) })
+    await hold(3)
+    expect(permitted).toBe(perTenant)
+  })
+
+  test('hold one slot together in one process', async () => {
+    await publish(10)
+    const running = service.run()
+    while (permitted === 0) await new Promise(setImmediate)
+    await hold(perTenant - 1)
+    expect(permitted).toBe(10 + perTenant - 1)
+    held.resolve()
+    await running
+  })
+
+  test('that find no slot return to the queue, without an attempt', async () => {
+    await hold(perTenant + 1)
+    expect(service.queued()).toEqual([{ delaySeconds: 1, attempt: 1 }])
+    expect(await service.deliveries()).toEqual([])
+  })
+
+  test('that have waited for a slot before wait in the table', async () => {
+    await hold(perTenant)
+    await service.publish({ occurred_at: new Date(service.clock.now() - 60_000).toISOString() })
+    await service.run()
+    expect(service.queued()).toEqual([])
+    expect(await service.waiting()).toHaveLength(1)
+  })
+
+  test('give their slots back', async () => {
+    service.respond = (request) => slowly(request, ok)
+    for (let round = 0; round <= perTenant; round += 1) {
+      await publish(1)
+      await service.run()
+    }
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(
+      Array(perTenant + 1).fill('succeeded'),
+    )
+  })
+
+  test('let nobody call a slow subscriber while they hold all slots', async () => {
+    await hold(perTenant)
+    await publish(2)
+    await service.run()
+    expect(service.received).toHaveLength(perTenant)
+  })
+
+  test('of a killed process hold their slots until their leases end', async () => {
+    await hold(perTenant)
+    service.clock.advance(25_001)
+    await hold(1)
+    expect(permitted).toBe(perTenant + 1)
+  })
+
+  test('include that of a probe', async () => {
+    await hold(perTenant)
+    const other = await service.add({ id: subscriberId(7), events: ['refund.*'] })
+    const key = healthKey({ tenant: other.tenant_id, subscriber: other.id })
+    await service.table.put({ item: { ...key, open_until: service.clock.now() - 1 }, condition: 'none' })
+    await service.change(subscriber, { events: ['order.*'] })
+    await service.publish({ type: 'refund.succeeded' })
+    await service.run()
+    expect(service.received.at(-1)?.subscriber).toBe(other.id)
+    expect(permitted).toBe(perTenant)
+  })
+
+  test('leave its subscribers alone that respond in time', async () => {
+    await hold(perTenant)
+    await service.change(subscriber, { events: ['none'] })
+    await service.add({ id: subscriberId(7) })
+    service.respond = () => ok
+    await publish(3)
+    await service.run()
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(Array(3).fill('succeeded'))
+  })
+
+  test('leave another tenant alone', async () => {
+    await service.add({ id: subscriberId(7), tenant_id: 'rival' })
+    await hold(perTenant)
+    service.respond = (request) => slowly(request, ok)
+    await service.publish({ tenant: 'rival' })
+    await service.run()
+    expect(await service.deliveries('rival')).toMatchObject([{ state: 'succeeded', attempted: 1 }])
+  })
+})
+
+test('a subscriber that responds in time takes no slot and has no health', async () => {
+  await publish(25)
+  await service.run()
+  expect(service.received).toHaveLength(25)
+  expect(await service.health(subscriber)).toBeUndefined()
+})
+
+describe('a flood of a tenant', () => {
+  const callMilliseconds = 30
+  beforeEach(() => {
+    service.respond = () => {
+      service.clock.advance(callMilliseconds)
+      return ok
+    }
+  })
+
+  test('returns to the queue if a process has worked for it without a rest', async () => {
+    await publish(30)
+    await service.run()
+    expect(service.received).toHaveLength(10)
+    expect(service.queued()).toEqual(Array(20).fill({ delaySeconds: 1, attempt: 1 }))
+  })
+
+  test('returns within 500 times the time of a batch', async () => {
+    service.clock.jitter = () => 0.999
+    await publish(20)
+    await service.run()
+    expect(service.queued()[0]?.delaySeconds).toBe((500 * 10 * callMilliseconds) / 1000)
+  })
+
+  test('is served after a rest of the process', async () => {
+    await publish(10)
+    await service.run()
+    service.clock.advance(51)
+    await publish(10)
+    await service.run()
+    expect(service.received).toHaveLength(20)
+  })
+
+  test('is served for a tenth of the time of a process without a rest', async () => {
+    await publish(10)
+    await service.run()
+    for (let waited = 0; waited < 9 * 10 * callMilliseconds; waited += 45) {
+      await publish(10)
+      await service.run()
+      expect(service.received).toHaveLength(10)
+      service.clock.advance(45)
+    }
+    await publish(10)
+    await service.run()
+    expect(service.received).toHaveLength(20)
+  })
+
+  test('delays no few messages', async () => {
+    await publish(15)
+    await service.run()
+    expect(service.received).toHaveLength(15)
+  })
+
+  test('delays no message of another tenant in its batch', async () => {
+    await service.add({ id: subscriberId(7), tenant_id: 'rival' })
+    await publish(16)
+    await service.publish({ tenant: 'rival' })
+    await service.run()
+    expect(await service.deliveries('rival')).toMatchObject([{ state: 'succeeded' }])
+    expect(service.received).toHaveLength(11)
+  })
+})
