@@ -4,9 +4,9 @@ import type { DeliveryMessage } from './delivery.ts'
 import { maxDelaySeconds } from './delivery-queue.ts'
 import { type HealthContext, healthUpdate, leaseEnd } from './subscriber-health.ts'
 
-/** A flood is a batch of ten with so many messages of one tenant, */
+/** So many messages of one tenant in a batch of ten may belong to a flood. */
 const floodSize = 6
-/** to a process that has worked for this tenant for so long without a rest. */
+/** They do if the process has worked for the tenant for so long without a rest. */
 const floodMilliseconds = 200
 /** A process that gets no message for so long has no backlog. */
 const restMilliseconds = 50
