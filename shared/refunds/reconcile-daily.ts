@@ -1,7 +1,6 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import { shardsOf } from '../platform/table/keys.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderRecords } from './provider-records.ts'
 import { reconcile } from './reconcile.ts'
@@ -77,8 +76,7 @@ async function reconcileTask(
   records: ProviderRecords,
 ): Promise<ReconcileTask[]> {
   const account = accountOf(tenant, settings)
-  const { reads: shards } = shardsOf(settings, tenant)
-  const range = { tenant, account, from: Date.parse(from), to: Date.parse(to), shards }
+  const range = { tenant, account, from: Date.parse(from), to: Date.parse(to) }
   const counts = { compared: 0, unrelated: 0, differences: 0 }
   let rest: ReconcileTask[] = []
   for await (const part of reconcile(range, { table, records, budget })) {

@@ -22,8 +22,6 @@ interface ReconcileRange {
   from: number
   /** Milliseconds since 1970, exclusive. */
   to: number
-  /** The number of shards of the ledger; absent where the settings are not known. */
-  shards?: number
 }
 
 /** The sums of one currency, in minor units. */
@@ -156,9 +154,9 @@ async function ledgerOf(table: Table, tenant: string, id: string): Promise<Refun
 /** Yields the ledger entries of the refunds that were created in a range, newest first. */
 async function* ledgerEntries(
   table: Table,
-  { tenant, from, to, shards }: Pick<ReconcileRange, 'tenant' | 'from' | 'to' | 'shards'>,
+  { tenant, from, to }: Pick<ReconcileRange, 'tenant' | 'from' | 'to'>,
 ): AsyncGenerator<LedgerEntry> {
-  const partitions = partitionsOf(tenant, 'ledger', shards)
+  const partitions = partitionsOf(tenant, 'ledger')
   const ids = { low: firstIdAt(from), high: `${lastIdAt(to - 1)}~` }
   for await (const items of readAll(table, partitions, { ...ids, descending: true, atOnce: partSize }))
     yield* items.map(asEntry)

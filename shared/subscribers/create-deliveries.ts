@@ -7,7 +7,7 @@ import {
   waitingEntry,
 } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
-import { type Subscriber, subscribersOf, wants } from './subscriber.ts'
+import { type Subscriber, type SubscriberRef, subscribersOf, wants } from './subscriber.ts'
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 
@@ -43,7 +43,7 @@ export function createDeliveries(
     const isBlocked = await context.isBlocked(tenant, context.table)
     const isQueued = ({ state }: Subscriber) => isBlocked || state === 'active'
     await sendToQueue(
-      asking.filter(isQueued).map(({ id }) => messageOf({ tenant, subscriber: id }, event, context)),
+      asking.filter(isQueued).map(({ id }) => messageOf({ tenant, subscriber: id }, event)),
       send,
     )
     for (const { id } of asking.filter((one) => !isQueued(one)))
@@ -51,14 +51,16 @@ export function createDeliveries(
   })
 }
 
-type Ref = Parameters<typeof deliveryId>[0]
-
-function messageOf(ref: Ref, event: DeliveredEvent, { settings }: Context): DeliveryMessage {
-  return { ...ref, delivery: deliveryId(ref, event, settings), attempt: 1, event }
+function messageOf(ref: SubscriberRef, event: DeliveredEvent): DeliveryMessage {
+  return { ...ref, delivery: deliveryId(ref, event), attempt: 1, event }
 }
 
 /** Stores a delivery with its entry. A repeated run is refused, as the id of the delivery is derived. */
-async function hold(ref: Ref, event: DeliveredEvent, { table, clock, settings }: Context): Promise<void> {
+async function hold(
+  ref: SubscriberRef,
+  event: DeliveredEvent,
+  { table, clock, settings }: Context,
+): Promise<void> {
   const delivery = newDelivery(ref, event, { state: 'held', now: clock.now(), settings })
   const entry = waitingEntry(ref, delivery, Date.parse(event.occurred_at), clock)
   await table.transact([

@@ -1,6 +1,6 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
-import { type Item, type Key, keyOf, shardsOf } from '../platform/table/keys.ts'
+import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
 import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from './subscriber.ts'
@@ -99,15 +99,10 @@ export function bodyOf(event: DeliveredEvent): string {
  * delivery. Its time is that of the event, so ids sort by it.
  */
 export function deliveryId(
-  { tenant, subscriber }: SubscriberRef,
+  { subscriber }: Pick<SubscriberRef, 'subscriber'>,
   { event_id, occurred_at }: Pick<DeliveredEvent, 'event_id' | 'occurred_at'>,
-  settings: Settings,
 ): string {
-  return derivedIdAt(
-    Date.parse(occurred_at),
-    `delivery|${subscriber}|${event_id}`,
-    shardsOf(settings, tenant).writes,
-  )
+  return derivedIdAt(Date.parse(occurred_at), `delivery|${subscriber}|${event_id}`, maxShards)
 }
 
 /** @param now milliseconds since 1970 @returns seconds since 1970 */
@@ -122,7 +117,7 @@ export function newDelivery(
   { state, now, settings }: { state: 'waiting' | 'held'; now: number; settings: Settings },
 ): Delivery {
   return {
-    ...keyOf(ref.tenant, 'delivery', deliveryId(ref, event, settings)),
+    ...keyOf(ref.tenant, 'delivery', deliveryId(ref, event)),
     subscriber_id: ref.subscriber,
     event_id: event.event_id,
     type: event.type,

@@ -69,20 +69,29 @@ export function sendDeliveries(
   const messages = bodies.map(parseMessage)
   const valid = messages.filter((one) => one !== undefined)
   const shares = tenantShares(valid, context, sending.recent)
-  const served = valid.filter(({ tenant }) => shares.get(tenant)?.maxWaitSeconds === undefined)
-  const reading = readItems(served, context)
+  const reading = readItems(
+    valid.filter((one) => delayOf(one, shares.get(one.tenant)) === undefined),
+    context,
+  )
   return messages.map(async (message) => {
     const share = message && shares.get(message.tenant)
     if (!message || !share) throw new ReportableError('the message is not a delivery')
     try {
-      const { maxWaitSeconds } = share
-      if (maxWaitSeconds !== undefined)
-        return await sendLater(message, maxWaitSeconds, { ...context, ...sending })
+      const maxSeconds = delayOf(message, share)
+      if (maxSeconds !== undefined) return await sendLater(message, maxSeconds, { ...context, ...sending })
       await work(message, { find: await reading, share, ...context, ...sending })
     } finally {
       await share.leave()
     }
   })
+}
+
+/**
+ * Returns the longest delay of a message that belongs to a flood; undefined for one that is served. Retries are served:
+ * one that is late without a mark in the table looks lost, and would be queued twice.
+ */
+function delayOf({ event }: DeliveryMessage, share: TenantShare | undefined): number | undefined {
+  return event && share?.maxWaitSeconds
 }
 
 /** Works on a message with what the table has about it. */
@@ -169,11 +178,14 @@ async function attempt(work: Work): Promise<void> {
   return isHeld ? waitForSlot(work) : call(work, mayContinue)
 }
 
-/** Lets a delivery wait in the queue, from where it returns soon, and in the table if it has waited already. */
+/**
+ * Lets a first attempt wait in the queue, from where it returns soon. It waits in the table if it has waited already, and
+ * so does a retry, for the reason of `delayOf`.
+ */
 function waitForSlot(work: Work): Promise<void> {
-  const { delivery, message } = work
-  const waited = work.now() - (delivery.next_at ?? timeOf(delivery.sk))
-  return waited < slotWaitSeconds * 1000
+  const { known, delivery, message } = work
+  const waited = work.now() - timeOf(delivery.sk)
+  return !known && waited < slotWaitSeconds * 1000
     ? sendLater(message, slotWaitSeconds, work)
     : postpone(slotFreeAt(work), work)
 }

@@ -35,9 +35,9 @@ const delivery = newDelivery(ref, event, { state: 'waiting', now, settings: loca
 
 describe('a delivery', () => {
   test('has one id for each event and subscriber, with the time of the event', () => {
-    const id = deliveryId(ref, event, localSettings)
-    expect(deliveryId(ref, { ...event }, localSettings)).toBe(id)
-    expect(deliveryId({ ...ref, subscriber: 's2' }, event, localSettings)).not.toBe(id)
+    const id = deliveryId(ref, event)
+    expect(deliveryId(ref, { ...event })).toBe(id)
+    expect(deliveryId({ ...ref, subscriber: 's2' }, event)).not.toBe(id)
     expect(timeOf(id)).toBe(Date.parse(event.occurred_at))
   })
 

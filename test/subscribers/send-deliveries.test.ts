@@ -493,7 +493,7 @@ describe('a test of a subscriber', () => {
       correlation_id: 'c',
       data: { tenant_id: 'acme' },
     }
-    const delivery = deliveryId(ref, event, service.settings)
+    const delivery = deliveryId(ref, event)
     service.put(queuedDelivery({ ...ref, delivery, attempt: 1, event }))
     await service.runFor(3600)
   }

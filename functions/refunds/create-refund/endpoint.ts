@@ -1,4 +1,5 @@
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
+import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf, makeRefund } from '#shared/refunds/refund.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
@@ -6,9 +7,8 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide({ body }, { settings, newId, scope: { tenant } }) {
-    return {
-      state: makeRefund(body, { id: newId(), tenant_id: tenant, account: accountOf(tenant, settings) }),
-    }
+    const id = newId(maxShards)
+    return { state: makeRefund(body, { id, tenant_id: tenant, account: accountOf(tenant, settings) }) }
   },
   saga: (context) => refundSaga(context, () => deployedProvider(context)),
 })

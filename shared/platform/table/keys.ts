@@ -30,7 +30,7 @@ export const entities = {
   code: 'shard',
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
   code_lock: 'one',
-  refund: 'shard',
+  refund: 'spread',
   /** The charges that may not be refunded again, by charge id. */
   refund_hold: 'hash',
   /** Items that carry the events of rejected discount codes, unless their cart changes and carries them. */
@@ -50,7 +50,7 @@ export const entities = {
   /** The operation that imports a file in a tenant, by the file's hash. */
   file_reservation: 'one',
   /** One entry per successful refund. */
-  ledger: 'shard',
+  ledger: 'spread',
   /** Logins by one-time code. */
   session: 'spread',
   /** API keys of the role Service. */
@@ -62,7 +62,7 @@ export const entities = {
   /** What is wrong with a subscriber at present, by its id: failures, its circuit breaker and its calls in progress. */
   subscriber_health: 'hash',
   /** One event for one subscriber, with its attempts. */
-  delivery: 'shard',
+  delivery: 'spread',
   /** Deliveries that wait in the table, by subscriber and time. Those of a subscriber are in one partition. */
   waiting_delivery: 'hash',
 } as const satisfies Record<string, Partitioning>
