@@ -1,9 +1,15 @@
 import * as v from 'valibot'
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
-import { type EventDefinition, publishedEventSchema } from '#shared/platform/events/event-definition.ts'
+import {
+  defineEvent,
+  type EventDefinition,
+  publishedEventSchema,
+  subject,
+} from '#shared/platform/events/event-definition.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { pingType, pingVersion } from '#shared/subscribers/delivery.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { pascalCase, withNamedSchemas } from './openapi/components.ts'
@@ -21,6 +27,14 @@ const ofTheService: DescribedEvents = {
   published: eventDefinitions,
   received: receivedEvents.map(({ definition }) => definition),
 }
+
+/** What subscribers get besides the published events. */
+const ping = defineEvent({
+  type: pingType,
+  version: pingVersion,
+  summary: 'An operator tests a subscriber, which is named by the id.',
+  data: () => v.object(subject),
+})
 
 const servers = {
   eventBridge: {
@@ -60,7 +74,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
     content: (event: EventDefinition, settings: Settings) => Json,
   ) => messages(definitions, direction, (event) => withNamedSchemas(content(event, settings), schemas))
   const published = messagesOf(events.published, 'published', publishedContent)
-  const delivered = messagesOf(events.published, 'delivered', deliveredContent)
+  const delivered = messagesOf([...events.published, ping], 'delivered', deliveredContent)
   const received = messagesOf(events.received, 'received', receivedContent)
   return {
     asyncapi: '3.1.0',

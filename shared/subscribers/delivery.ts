@@ -81,6 +81,7 @@ export function stateAfter(trigger: DeliveryTrigger): DeliveryState {
 
 /** The event of a test that an operator starts. It is sent once, whatever the state of the subscriber. */
 export const pingType = 'ping'
+export const pingVersion = 1
 
 /** The part of an event that subscribers receive. Trace and baggage are for the service's own systems. */
 export type DeliveredEvent = Pick<

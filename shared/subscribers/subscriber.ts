@@ -37,7 +37,7 @@ export interface Subscriber {
 }
 
 const maxUrlLength = 2048
-/** The maximum of subscribers.maxPerTenant. */
+/** More than subscribers.maxPerTenant allows, as registrations at the same moment can exceed it. */
 const maxSubscribers = 100
 const maxPatterns = 100
 

@@ -49,7 +49,7 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
   const { table, clock } = context
   const startedAt = clock.now()
   const until = startedAt + runMilliseconds
-  const entries = await pendingEntries(table, 'registered-subscriber', startedAt)
+  const entries = await pendingEntries(table, 'registered-subscriber', startedAt, Number.POSITIVE_INFINITY)
   const start = Math.floor(((Math.floor(startedAt / intervalMilliseconds) * rotation) % 1) * entries.length)
   const refs = [...entries.slice(start), ...entries.slice(0, start)].map(({ sk, tenant }) => ({
     tenant: String(tenant),

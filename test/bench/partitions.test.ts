@@ -20,7 +20,7 @@ describe('the partitions of a tenant with 16 shards', () => {
     ['audit', 'write', 'refund a charge', 4, 16_000],
     ['password_reset', 'write', 'reset a password', 4, 16_000],
     ['verification', 'write', 'verify an unknown code', 2, 32_000],
-    ['delivery', 'write', 'fail again, with a retry that waits in the table', 2, 8000],
+    ['delivery', 'write', 'fail again, with a retry that waits in the table', 2, 32_000],
     ['api_key', 'read', 'read an order with an API key', 1, 48_000],
   ] as const)(
     'named %s take the %ss of at least 5,000 requests a second',

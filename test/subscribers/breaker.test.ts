@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { listDeliveries } from '#bin/commands/subscribers/deliveries.ts'
-import { ownerOf } from '#shared/platform/table/keys.ts'
+import { adjacentId } from '#shared/platform/base/clock.ts'
+import { ownerOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
@@ -146,6 +147,18 @@ describe('the sweep', () => {
       Array.from({ length: 10 }, (_, n) => subscriberId(30 + n)),
     )
     expect(service.queued()).toHaveLength(30)
+  })
+
+  test('reaches a subscriber behind a thousand others of its partition', async () => {
+    service = await startDeliveries({ inMemory: true })
+    await service.add()
+    const { pk } = pendingKeyOf('registered-subscriber', subscriber.id)
+    for (let n = 0, sk = subscriber.id; n < 1000; n += 1) {
+      sk = adjacentId(sk, -1)
+      await service.table.put({ item: { pk, sk, tenant: 'other' }, condition: 'none' })
+    }
+    await wait(subscriber, 1)
+    expect((await service.sweep()).queued).toBe(1)
   })
 
   test('queues nothing before it is due', async () => {

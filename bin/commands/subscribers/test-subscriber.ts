@@ -1,6 +1,6 @@
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { type Attempt, asDelivery, pingType } from '#shared/subscribers/delivery.ts'
+import { type Attempt, asDelivery, pingType, pingVersion } from '#shared/subscribers/delivery.ts'
 import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import { auditOfSubscriber, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
@@ -28,7 +28,7 @@ export async function testSubscriber(operator: SubscriberOperator, ref: Subscrib
     event: {
       event_id: newId(clock),
       type: pingType,
-      version: 1,
+      version: pingVersion,
       occurred_at: timestamp(clock.now()),
       source: 'commerce-api',
       correlation_id: newId(clock),

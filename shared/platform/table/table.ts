@@ -200,26 +200,38 @@ export function inState(
 
 /** The entries that are read of one partition: those of all partitions are far more than one run can finish. */
 const maxEntries = 1000
+/** The entries that one request reads. */
+const entriesAtOnce = 1000
 /** Enough for throughput while another service is slow, few enough to leave capacity to requests. */
 const atOnce = 8
 
 /**
- * Returns the entries of pending work that are older than a given time, oldest first, at most 1,000 of each partition. Only
- * beyond that number can the entries of one tenant hide those of another.
+ * Returns the entries of pending work that are older than a given time, oldest first. Only beyond the number that is read
+ * of a partition can the entries of one tenant hide those of another.
  * @param olderThan milliseconds since 1970
+ * @param most of each partition
  */
-export async function pendingEntries(table: Table, work: PendingWork, olderThan: number): Promise<Item[]> {
+export async function pendingEntries(
+  table: Table,
+  work: PendingWork,
+  olderThan: number,
+  most = maxEntries,
+): Promise<Item[]> {
   const entries: Item[] = []
   await inParallel(pendingPartitionsOf(work), async (partition) => {
-    entries.push(...(await oldestEntries(table, partition, lastIdAt(olderThan))))
+    for (const entry of await oldestEntries(table, { partition, high: lastIdAt(olderThan), most }))
+      entries.push(entry)
   })
   return entries.toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
 }
 
-async function oldestEntries(table: Table, partition: string, high: string): Promise<Item[]> {
+async function oldestEntries(
+  table: Table,
+  { partition, high, most }: { partition: string; high: string; most: number },
+): Promise<Item[]> {
   const entries: Item[] = []
-  for (let low = smallestId; entries.length < maxEntries; ) {
-    const limit = maxEntries - entries.length
+  for (let low = smallestId; entries.length < most; ) {
+    const limit = Math.min(most - entries.length, entriesAtOnce)
     const { items, exhausted } = await table.readRange({ partition, low, high, descending: false, limit })
     entries.push(...items)
     if (exhausted) break

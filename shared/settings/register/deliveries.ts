@@ -47,7 +47,7 @@ export const deliveries = {
   ),
   'subscribers.maxPerTenant': setting(
     'Maximum number of subscribers of a tenant (Stripe: 16, Svix: 50)',
-    integer(1, 100),
+    integer(1, 64),
   ),
   'subscribers.secretOverlapSeconds': setting(
     'How long an old secret still signs after a rotation, in seconds (Svix and Stripe: 24 hours)',
