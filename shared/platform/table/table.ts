@@ -198,9 +198,7 @@ export function inState(
   return { matches, oneOf: { state: states } }
 }
 
-/** The entries that are read of one partition: those of all partitions are far more than one run can finish. */
-const maxEntries = 1000
-/** The entries that one request reads. */
+/** The entries that one request reads, and all of one partition that most runs read: more than they can finish. */
 const entriesAtOnce = 1000
 /** Enough for throughput while another service is slow, few enough to leave capacity to requests. */
 const atOnce = 8
@@ -215,29 +213,21 @@ export async function pendingEntries(
   table: Table,
   work: PendingWork,
   olderThan: number,
-  most = maxEntries,
+  most = entriesAtOnce,
 ): Promise<Item[]> {
   const entries: Item[] = []
   await inParallel(pendingPartitionsOf(work), async (partition) => {
-    for (const entry of await oldestEntries(table, { partition, high: lastIdAt(olderThan), most }))
-      entries.push(entry)
+    let low = smallestId
+    for (let left = most; left > 0; ) {
+      const range = { partition, low, high: lastIdAt(olderThan), descending: false }
+      const { items, exhausted } = await table.readRange({ ...range, limit: Math.min(left, entriesAtOnce) })
+      for (const item of items) entries.push(item)
+      if (exhausted) break
+      left -= items.length
+      low = adjacentId(String(items.at(-1)?.sk), 1)
+    }
   })
   return entries.toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
-}
-
-async function oldestEntries(
-  table: Table,
-  { partition, high, most }: { partition: string; high: string; most: number },
-): Promise<Item[]> {
-  const entries: Item[] = []
-  for (let low = smallestId; entries.length < most; ) {
-    const limit = Math.min(most - entries.length, entriesAtOnce)
-    const { items, exhausted } = await table.readRange({ partition, low, high, descending: false, limit })
-    entries.push(...items)
-    if (exhausted) break
-    low = adjacentId(String(items.at(-1)?.sk), 1)
-  }
-  return entries
 }
 
 /** Works on values in their order, eight at a time. */
