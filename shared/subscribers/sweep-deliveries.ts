@@ -5,7 +5,7 @@ import { inParallel, pendingEntries } from '../platform/table/table.ts'
 import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
 import { asSubscriber, type SubscriberRef } from './subscriber.ts'
-import { asHealth, breakerOf, healthKey } from './subscriber-health.ts'
+import { asHealth, breakerOf, healthKey, isSlow } from './subscriber-health.ts'
 import { hasNoSlot, slotsKey } from './tenant-share.ts'
 
 /** How long one run works. */
@@ -114,7 +114,8 @@ async function mostOf(ref: SubscriberRef, { table, clock, settings, isBlocked }:
   if (await isBlocked(ref.tenant, table)) return 0
   const breaker = breakerOf(health, clock.now())
   if (breaker !== 'closed') return breaker === 'half_open' ? 1 : 0
-  return hasNoSlot(slots, clock.now(), settings) ? 0 : settings['deliveries.putBackPerMinute']
+  const isHeld = isSlow(health, clock.now()) && hasNoSlot(slots, clock.now(), settings)
+  return isHeld ? 0 : settings['deliveries.putBackPerMinute']
 }
 
 async function putBack(

@@ -8,8 +8,10 @@ import { type HealthContext, healthUpdate, leaseEnd } from './subscriber-health.
 const floodSize = 6
 /** They do if the process has worked for the tenant for so long without a rest. */
 const floodMilliseconds = 200
-/** A process that gets no message for so long has no backlog. */
+/** A process that works for nobody for so long has no backlog. */
 const restMilliseconds = 50
+/** What a process did for a tenant is forgotten after so long: its pause has ended, and the next batch is no flood yet. */
+const memoryMilliseconds = 300_000
 /** After a batch, floods of its tenant pause for so many times as long, so they hold a process for a tenth of its time. */
 const pauseFactor = 9
 /** The messages of a flood return at random times within so many times the time of a batch. */
@@ -56,7 +58,9 @@ export function tenantShares(
 function shareOf(tenant: string, size: number, context: HealthContext, recent: RecentWork): TenantShare {
   const { now } = context
   const startedAt = now()
-  for (const [one, { endedAt }] of recent) if (startedAt - endedAt > restMilliseconds) recent.delete(one)
+  const workedAt = Math.max(...[...recent.values()].map(({ endedAt }) => endedAt))
+  const forgotten = startedAt - (startedAt - workedAt > restMilliseconds ? 0 : memoryMilliseconds)
+  for (const [one, { endedAt }] of recent) if (endedAt < forgotten) recent.delete(one)
   const last = recent.get(tenant)
   const since = last?.since ?? startedAt
   const waits =

@@ -191,6 +191,26 @@ describe('a flood of a tenant', () => {
     expect(service.received).toHaveLength(20)
   })
 
+  test('is held back also by a process that works for another tenant meanwhile', async () => {
+    await service.add({ id: subscriberId(7), tenant_id: 'rival' })
+    await publish(10)
+    await service.run()
+    for (let n = 0; n < 3; n += 1) {
+      await service.publish({ tenant: 'rival' })
+      await service.run()
+    }
+    await publish(10)
+    await service.run()
+    expect(service.received).toHaveLength(13)
+  })
+
+  test('delays no test of an operator', async () => {
+    await publish(16)
+    await service.publish({ type: 'ping' })
+    await service.run()
+    expect(service.received.at(-1)?.body).toContain('"type":"ping"')
+  })
+
   test('delays no few messages', async () => {
     await publish(15)
     await service.run()
