@@ -21,9 +21,9 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/discounts/amounts.test.ts'],
   },
   deliveries: {
-    sources: ['shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health}.ts'],
+    sources: ['shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health,tenant-share}.ts'],
     tests: [
-      'test/subscribers/{delivery,call-subscriber,record-attempt,send-deliveries,breaker}.test.ts',
+      'test/subscribers/{delivery,call-subscriber,record-attempt,send-deliveries,breaker,tenant-share}.test.ts',
       'test/operators/deliveries.test.ts',
     ],
   },
@@ -96,8 +96,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   dynamodb: {
     texts: true,
-    sources: ['shared/platform/aws/{dynamodb-{table,writes},retry}.ts'],
-    tests: ['test/table/dynamodb-{table,writes}.test.ts', 'test/aws/{retry,signature}.test.ts'],
+    sources: ['shared/platform/aws/{dynamodb-{table,expressions},retry}.ts'],
+    tests: ['test/table/dynamodb-{table,expressions}.test.ts', 'test/aws/{retry,signature}.test.ts'],
   },
 }
 
