@@ -21,7 +21,9 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/discounts/amounts.test.ts'],
   },
   deliveries: {
-    sources: ['shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health,tenant-share}.ts'],
+    sources: [
+      'shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health,tenant-share}.ts',
+    ],
     tests: [
       'test/subscribers/{delivery,call-subscriber,record-attempt,send-deliveries,breaker,tenant-share}.test.ts',
       'test/operators/deliveries.test.ts',
