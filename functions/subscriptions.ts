@@ -174,6 +174,7 @@ export const subscriptions: readonly Subscription[] = [
       get: ['blocked-tenants'],
       getMany: ['subscriber', 'subscriber_health'],
       query: ['registered-subscriber', 'waiting_delivery'],
+      update: ['subscriber_health'],
       delete: ['waiting_delivery'],
     },
     impact: 'Retries after more than 15 minutes and the events of resumed subscribers wait.',

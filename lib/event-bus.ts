@@ -1,5 +1,5 @@
 import { Duration } from 'aws-cdk-lib'
-import { type CfnArchive, type CfnRule, EventBus, Rule } from 'aws-cdk-lib/aws-events'
+import { type CfnArchive, type CfnRule, EventBus, EventField, Rule } from 'aws-cdk-lib/aws-events'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
@@ -37,16 +37,26 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
 }
 
 /**
- * Sends the events of the service to the queue from which subscribers outside AWS get them. A replay of the bus is left
- * out: it would reach the subscribers of all tenants. What the rule cannot send has the form of a message of the queue, so
- * its dead letters are redriven with those of the queue.
+ * Sends the events of the service to the queue from which subscribers outside AWS get them. A message belongs to the group
+ * of its tenant, so the queue serves other tenants before the flood of one. A replay of the bus is left out: it would reach
+ * the subscribers of all tenants. What the rule cannot send has the form of a message of the queue, so its dead letters are
+ * redriven with those of the queue.
+ * https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_SqsParameters.html
  */
 export function feedSubscribers(scope: Construct, bus: EventBus, { queue, deadLetters }: WorkQueue): void {
   const rule = new Rule(scope, 'PublishedEventsRule', {
     eventBus: bus,
     description: 'Events of this stage for subscribers outside AWS.',
     eventPattern: { source: ['commerce-api'] },
-    targets: [{ bind: () => ({ arn: queue.queueArn, deadLetterConfig: { arn: deadLetters.queueArn } }) }],
+    targets: [
+      {
+        bind: () => ({
+          arn: queue.queueArn,
+          deadLetterConfig: { arn: deadLetters.queueArn },
+          sqsParameters: { messageGroupId: EventField.fromPath('$.detail.data.tenant_id') },
+        }),
+      },
+    ],
   })
   for (const admitted of [queue, deadLetters]) admitEvents(admitted, rule.ruleArn)
   const cfn = rule.node.defaultChild as CfnRule

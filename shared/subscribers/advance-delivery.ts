@@ -33,7 +33,10 @@ export interface DeliveryWork extends Pick<WorkContext, 'table' | 'clock' | 'now
  */
 const overdueMilliseconds = 60_000
 
-/** Records an attempt, once, and queues the next one. A delivery that cannot be sent soon gets an entry in the table. */
+/**
+ * Records an attempt, once, and queues the next one. A delivery that cannot be sent soon gets an entry in the table, and so
+ * does one that waits for a slot: the sweep puts it back when one is free.
+ */
 export async function record(
   made: Attempt,
   trigger: DeliveryTrigger,
@@ -43,7 +46,8 @@ export async function record(
   const { delivery, known, message } = work
   const due = trigger === 'hold' ? work.now() : nextAt
   const next = withAttempt(delivery, made, { state: stateAfter(trigger), next_at: due })
-  const waits = trigger === 'hold' || (due !== undefined && delaySeconds(due, work) > maxDelaySeconds)
+  const isLate = due !== undefined && delaySeconds(due, work) > maxDelaySeconds
+  const waits = trigger === 'hold' || made.reason === 'no_slot' || isLate
   const entry = waits && due !== undefined ? waitingEntry(message, next, due, work.clock) : undefined
   const recorded = entry ? { ...next, waiting: entry.sk } : next
   const refusal = await commit(
@@ -131,12 +135,15 @@ export async function waitForUnblock(work: DeliveryWork): Promise<void> {
 
 /**
  * Returns the changes that let a delivery wait in the table. A delivery whose attempt was a message is marked as waiting
- * there: a copy of an earlier message would take the postponed one for lost, and double all further attempts.
+ * there: a copy of an earlier message would take the postponed one for lost, and double all further attempts. One that is
+ * marked already keeps its mark. Its earlier entry is removed, because a resend has a message and an entry.
  */
-function postponed(due: number, { known, delivery, message, clock }: DeliveryWork): [Put, ...Put[]] {
+function postponed(due: number, { known, delivery, message, clock }: DeliveryWork): [Change, ...Change[]] {
+  const { tenant } = message
   const item = waitingEntry(message, delivery, due, clock)
   const entry: Put = { item, condition: 'none' }
-  if (known?.waiting !== undefined) return [entry]
+  if (known?.waiting !== undefined)
+    return [entry, { remove: keyOf(tenant, 'waiting_delivery', known.waiting), condition: 'none' }]
   const condition = known ? moveCondition('retry', known) : { absent: true as const }
   return [{ item: { next_at: due, ...delivery, waiting: item.sk }, condition }, entry]
 }

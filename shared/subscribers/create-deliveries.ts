@@ -1,4 +1,5 @@
 import type { WorkContext } from '../platform/request/context.ts'
+import { inParallel } from '../platform/table/table.ts'
 import {
   type DeliveredEvent,
   type DeliveryMessage,
@@ -46,8 +47,10 @@ export function createDeliveries(
       asking.filter(isQueued).map(({ id }) => messageOf({ tenant, subscriber: id }, event)),
       send,
     )
-    for (const { id } of asking.filter((one) => !isQueued(one)))
-      await hold({ tenant, subscriber: id }, event, context)
+    await inParallel(
+      asking.filter((one) => !isQueued(one)),
+      ({ id }) => hold({ tenant, subscriber: id }, event, context),
+    )
   })
 }
 

@@ -20,7 +20,10 @@ export interface Attempt {
   milliseconds: number
   /** The first kilobyte of the response body. */
   answer?: string
-  /** Why it failed, in one word: `timeout`, `status`, `redirect`, `gone`, `address`, or `connection`. */
+  /**
+   * Why it failed, in one word: `timeout`, `status`, `redirect`, `gone`, `address`, `connection`, or `no_slot` for a slow
+   * call that was cut off, because the slow calls of its tenant hold as many processes as they may.
+   */
   reason?: string
 }
 
@@ -39,7 +42,7 @@ export interface Delivery extends Key {
   attempted: number
   /** The latest attempts, oldest first. */
   attempts: readonly Attempt[]
-  /** The number that the latest resend took; the schedule of retries starts there. */
+  /** The attempts that the schedule of retries does not count: those before the latest resend, and those cut off since. */
   attempted_before?: number
   /** The time of the next attempt, in milliseconds since 1970. Only its waiting entry has that of one that was postponed. */
   next_at?: number

@@ -42,6 +42,7 @@ export function withAttempt(
     ...kept,
     state,
     attempted: delivery.attempted + 1,
+    ...(one.reason === 'no_slot' && { attempted_before: (delivery.attempted_before ?? 0) + 1 }),
     attempts: [...delivery.attempts, one].slice(-keptAttempts),
     ...(next_at !== undefined && { next_at }),
   })

@@ -22,7 +22,6 @@ import {
   healthKey,
   isSlow,
   recordCall,
-  recordSlowness,
   type SubscriberHealth,
   takeProbe,
 } from './subscriber-health.ts'
@@ -70,15 +69,16 @@ export function sendDeliveries(
   const valid = messages.filter((one) => one !== undefined)
   const shares = tenantShares(valid, context, sending.recent)
   const reading = readItems(
-    valid.filter((one) => delayOf(one, shares.get(one.tenant)) === undefined),
+    valid.filter((one) => !one.event || floodWaitSeconds(one, shares.get(one.tenant)) === undefined),
     context,
   )
   return messages.map(async (message) => {
     const share = message && shares.get(message.tenant)
     if (!message || !share) throw new ReportableError('the message is not a delivery')
     try {
-      const maxSeconds = delayOf(message, share)
-      if (maxSeconds !== undefined) return await sendLater(message, maxSeconds, { ...context, ...sending })
+      const maxSeconds = floodWaitSeconds(message, share)
+      if (message.event && maxSeconds !== undefined)
+        return await sendLater(message, maxSeconds, { ...context, ...sending })
       await work(message, { find: await reading, share, ...context, ...sending })
     } finally {
       await share.leave()
@@ -86,12 +86,9 @@ export function sendDeliveries(
   })
 }
 
-/**
- * Returns the longest delay of a message that belongs to a flood; undefined for one that is served. Retries are served:
- * one that is late without a mark in the table looks lost, and would be queued twice. For a test an operator waits.
- */
-function delayOf({ event }: DeliveryMessage, share: TenantShare | undefined): number | undefined {
-  return event && event.type !== pingType ? share?.maxWaitSeconds : undefined
+/** Returns the longest wait of a message that belongs to a flood; undefined for one that is served. An operator waits for a test. */
+function floodWaitSeconds({ event }: DeliveryMessage, share: TenantShare | undefined): number | undefined {
+  return event?.type === pingType ? undefined : share?.maxWaitSeconds
 }
 
 /** Works on a message with what the table has about it. */
@@ -166,10 +163,12 @@ async function attempt(work: Work): Promise<void> {
   if (delivery.type === pingType) return call(work, async () => true)
   if (subscriber.state !== 'active') return hold(work)
   const now = work.now()
+  const floodWait = floodWaitSeconds(message, share)
+  if (floodWait !== undefined) return postpone(now + work.clock.jitter() * floodWait * 1000, work)
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return postpone(health?.open_until ?? now, work)
   const mayContinue = async () => {
-    const [isFree] = await Promise.all([share.takeSlot(), recordSlowness(message, health, work)])
+    const [isFree] = await Promise.all([share.takeSlot(), share.markSlow(message, health)])
     return isFree
   }
   if (breaker === 'half_open')
@@ -180,10 +179,12 @@ async function attempt(work: Work): Promise<void> {
 
 /**
  * Lets a first attempt wait in the queue, from where it returns soon. It waits in the table if it has waited already, and
- * so does a retry, for the reason of `delayOf`.
+ * so does a retry: one that is late without a mark in the table looks lost, and would be queued twice. The subscriber stays
+ * slow meanwhile: a call without a slot would be cut off.
  */
-function waitForSlot(work: Work): Promise<void> {
-  const { known, delivery, message } = work
+async function waitForSlot(work: Work): Promise<void> {
+  const { known, delivery, message, health, share } = work
+  await share.markSlow(message, health)
   const waited = work.now() - timeOf(delivery.sk)
   return !known && waited < slotWaitSeconds * 1000
     ? sendLater(message, slotWaitSeconds, work)
@@ -207,8 +208,8 @@ async function call(work: Work, mayContinue: () => Promise<boolean>): Promise<vo
     timeoutMilliseconds: settings['deliveries.timeoutSeconds'] * 1000,
     slow: { afterMilliseconds: settings['deliveries.slowCalls'].afterMilliseconds, mayContinue },
   })
-  if ('reason' in response && response.reason === 'no_slot') return waitForSlot(work)
   const made = attemptOf(response, { at, milliseconds: work.now() - at })
+  if (made.reason === 'no_slot') return record(made, 'retry', work, slotFreeAt(work))
   if (made.reason === undefined) {
     await record(made, 'succeed', work)
     return softly(() => recordCall(message, 'success', health, work), work)

@@ -34,8 +34,11 @@ export interface HealthContext {
 
 /** A call that a killed process made ends at the latest so many milliseconds after its time limit. */
 const leaseMarginMilliseconds = 10_000
-/** How long a subscriber counts as slow after a slow call. */
-const slowMilliseconds = 60_000
+/**
+ * How long a subscriber counts as slow after a slow call, and after a delivery of it found no slot: longer than the time
+ * between two runs of the sweep, so it does not end while deliveries wait.
+ */
+const slowMilliseconds = 180_000
 const hourMilliseconds = 3600 * 1000
 
 export function healthKey({ tenant, subscriber }: SubscriberRef): Key {
@@ -59,12 +62,12 @@ export function breakerOf(
   return now < until ? 'open' : 'half_open'
 }
 
-/** Returns whether a call of a subscriber was slow lately. Its next calls take a slot before they start. */
+/** Returns whether a subscriber was slow lately. Its next calls take a slot before they start. */
 export function isSlow(health: SubscriberHealth | undefined, now: number): boolean {
   return (health?.slow_until ?? 0) > now
 }
 
-/** Records that a call of a subscriber is slow, at most twice a minute. @param known the health before the call */
+/** Records that a subscriber is slow, unless that was recorded lately. @param known the health before the call */
 export async function recordSlowness(
   ref: SubscriberRef,
   known: SubscriberHealth | undefined,

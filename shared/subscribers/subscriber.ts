@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { largestId, smallestId, timestamp } from '../platform/base/clock.ts'
-import { type Item, keyOf, partitionsOf, pendingKeyOf } from '../platform/table/keys.ts'
-import { create, inState, remove, type Table, type Write } from '../platform/table/table.ts'
+import { type Item, type Key, keyOf, partitionsOf, pendingKeyOf } from '../platform/table/keys.ts'
+import { type Change, create, inState, remove, type Table, type Write } from '../platform/table/table.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { isSubscriberUrl } from './subscriber-address.ts'
@@ -37,8 +37,8 @@ export interface Subscriber {
 }
 
 const maxUrlLength = 2048
-/** More than subscribers.maxPerTenant allows, as registrations at the same moment can exceed it. */
-const maxSubscribers = 100
+/** The largest value of subscribers.maxPerTenant. */
+const maxSubscribers = 64
 const maxPatterns = 100
 
 /** A pattern of event types: a type, a prefix and `.*`, or `*`. */
@@ -90,7 +90,7 @@ export async function findSubscriber(table: Table, ref: SubscriberRef): Promise<
   return item && asSubscriber(item)
 }
 
-/** Returns all subscribers of a tenant, oldest first: at most 100, which are less than a megabyte. */
+/** Returns all subscribers of a tenant, oldest first: at most 64, which are less than a megabyte. */
 export async function subscribersOf(table: Table, tenant: string): Promise<Subscriber[]> {
   const [partition = ''] = partitionsOf(tenant, 'subscriber')
   const range = { partition, low: smallestId, high: largestId, descending: false, limit: maxSubscribers }
@@ -103,6 +103,25 @@ export function mayAdd(
   settings: Pick<Settings, 'subscribers.maxPerTenant'>,
 ): boolean {
   return existing.length < settings['subscribers.maxPerTenant']
+}
+
+/** The item that counts the registrations of a tenant is stored among the health of its subscribers. */
+function registrationsKey(tenant: string): Key {
+  return keyOf(tenant, 'subscriber_health', 'registrations')
+}
+
+/** Returns how many subscribers a tenant has ever registered. */
+export async function registrationsOf(table: Table, tenant: string): Promise<number> {
+  return Number((await table.get(registrationsKey(tenant)))?.registrations ?? 0)
+}
+
+/** Counts a registration. Rejected if there was another one since they were counted: it was not in the list of the first. */
+export function countRegistration(tenant: string, counted: number): Change {
+  return {
+    update: registrationsKey(tenant),
+    set: { registrations: counted + 1 },
+    condition: { absentOrBelow: { attribute: 'registrations', value: counted + 1 } },
+  }
 }
 
 /** Writes a new subscriber with its entry, by which the sweeps find the subscribers of all tenants. */

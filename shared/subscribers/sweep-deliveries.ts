@@ -5,7 +5,7 @@ import { inParallel, pendingEntries } from '../platform/table/table.ts'
 import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
 import { asSubscriber, type SubscriberRef } from './subscriber.ts'
-import { asHealth, breakerOf, healthKey, isSlow } from './subscriber-health.ts'
+import { asHealth, breakerOf, healthKey, isSlow, recordSlowness } from './subscriber-health.ts'
 import { hasNoSlot, slotsKey } from './tenant-share.ts'
 
 /** How long one run works. */
@@ -40,9 +40,9 @@ export interface SweepResult {
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 
 /**
- * Queues the waiting deliveries of all subscribers that are due: at most deliveries.putBackPerMinute of each, none of one
- * that is paused or pauses by its breaker, and one to probe whether it still hangs. A fault of one subscriber stops no
- * other.
+ * Queues the waiting deliveries of all subscribers that are due: at most deliveries.putBackPerMinute of each tenant, none of
+ * a subscriber that is paused or pauses by its breaker, and one to probe whether it still hangs. A fault of one subscriber
+ * stops no other.
  * A delivery is queued before its entry is removed, so a stopped run may queue one twice and loses none.
  */
 export async function sweepDeliveries(context: Context, send: SendMessages): Promise<SweepResult> {
@@ -57,24 +57,24 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
   }))
   const swept: SweepResult = { queued: 0, failed: 0, left: 0 }
   const delayed: number[] = []
-  await inParallel(refs, async (ref) => {
-    if (clock.now() > until) {
-      swept.left += 1
-      return
-    }
-    let chosen: WaitingDelivery[] = []
-    try {
-      // One entry shows whether any is due: most subscribers have none, and one that is paused may have very many.
-      const first = await dueDeliveries(ref, 1, context)
-      if (first.length === 0) return
-      const most = await mostOf(ref, context)
-      chosen = most > 1 ? await dueDeliveries(ref, most, context) : first.slice(0, most)
-      await putBack(ref, chosen, context, send)
-      swept.queued += chosen.length
-    } catch (fault) {
-      swept.failed += 1
-      swept.fault ??= fault
-      delayed.push(...chosen.slice(0, 1).map(dueAt))
+  await inParallel([...Map.groupBy(refs, ({ tenant }) => tenant).values()], async (subscribers) => {
+    let most = context.settings['deliveries.putBackPerMinute']
+    for (const ref of subscribers) {
+      if (clock.now() > until) {
+        swept.left += 1
+        continue
+      }
+      let chosen: WaitingDelivery[] = []
+      try {
+        chosen = await chooseDue(ref, most, context)
+        most -= chosen.length
+        await putBack(ref, chosen, context, send)
+        swept.queued += chosen.length
+      } catch (fault) {
+        swept.failed += 1
+        swept.fault ??= fault
+        delayed.push(...chosen.slice(0, 1).map(dueAt))
+      }
     }
   })
   if (swept.left > 0) {
@@ -102,20 +102,32 @@ async function dueDeliveries(ref: SubscriberRef, limit: number, { table, clock }
   return (await table.readRange(range)).items as (Item & WaitingDelivery)[]
 }
 
-/** Returns how many deliveries of a subscriber may be queued now. */
-async function mostOf(ref: SubscriberRef, { table, clock, settings, isBlocked }: Context): Promise<number> {
+/** Returns the due deliveries of a subscriber that may be queued now. @param most those that its tenant has left */
+async function chooseDue(ref: SubscriberRef, most: number, context: Context): Promise<WaitingDelivery[]> {
+  // One entry shows whether any is due: most subscribers have none, and one that is paused may have very many.
+  const first = await dueDeliveries(ref, 1, context)
+  if (first.length === 0) return first
+  const allowed = Math.min(most, await mostOf(ref, context))
+  return allowed > 1 ? dueDeliveries(ref, allowed, context) : first.slice(0, allowed)
+}
+
+/** Returns how many deliveries of a subscriber that are due may be queued now. */
+async function mostOf(ref: SubscriberRef, context: Context): Promise<number> {
+  const { table, clock, settings, isBlocked } = context
   const keys = [keyOf(ref.tenant, 'subscriber', ref.subscriber), healthKey(ref), slotsKey(ref)]
   const items = await table.getMany(keys)
   const [subscriber, stored, slots] = keys.map(({ pk, sk }) =>
     items.find((item) => item.pk === pk && item.sk === sk),
   )
   const health = asHealth(stored)
+  const now = clock.now()
   if (!subscriber || asSubscriber(subscriber).state !== 'active') return 0
   if (await isBlocked(ref.tenant, table)) return 0
-  const breaker = breakerOf(health, clock.now())
+  const breaker = breakerOf(health, now)
   if (breaker !== 'closed') return breaker === 'half_open' ? 1 : 0
-  const isHeld = isSlow(health, clock.now()) && hasNoSlot(slots, clock.now(), settings)
-  return isHeld ? 0 : settings['deliveries.putBackPerMinute']
+  if (!isSlow(health, now) || !hasNoSlot(slots, now, settings)) return Number.POSITIVE_INFINITY
+  await recordSlowness(ref, health, { table, settings, now: () => clock.now() })
+  return 0
 }
 
 async function putBack(

@@ -2,7 +2,13 @@ import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Settings } from '../settings/register.ts'
 import type { DeliveryMessage } from './delivery.ts'
 import { maxDelaySeconds } from './delivery-queue.ts'
-import { type HealthContext, healthUpdate, leaseEnd } from './subscriber-health.ts'
+import {
+  type HealthContext,
+  healthUpdate,
+  leaseEnd,
+  recordSlowness,
+  type SubscriberHealth,
+} from './subscriber-health.ts'
 
 /** So many messages of one tenant in a batch of ten may belong to a flood. */
 const floodSize = 6
@@ -36,10 +42,12 @@ export type RecentWork = Map<string, Work>
  * a batch hold one slot together.
  */
 export interface TenantShare {
-  /** For a flood that has to wait, the longest delay in seconds with which its messages return to the queue. */
+  /** For a flood that has to wait, the longest time that its messages wait in seconds. */
   maxWaitSeconds: number | undefined
   /** Takes the slot. @returns whether the tenant had a free one */
   takeSlot(): Promise<boolean>
+  /** Records that a subscriber of the tenant is slow, once in a batch. @param known its health before the batch */
+  markSlow(message: DeliveryMessage, known: SubscriberHealth | undefined): Promise<void>
   /** Ends one message of the tenant. The last one gives the slot back. */
   leave(): Promise<void>
 }
@@ -66,6 +74,7 @@ function shareOf(tenant: string, size: number, context: HealthContext, recent: R
   const waits =
     last && size >= floodSize && startedAt - since >= floodMilliseconds && startedAt < last.pausedUntil
   let taking: ReturnType<typeof takeSlot> | undefined
+  const marking = new Map<string, Promise<void>>()
   let left = size
   return {
     maxWaitSeconds: waits
@@ -74,6 +83,11 @@ function shareOf(tenant: string, size: number, context: HealthContext, recent: R
     async takeSlot() {
       taking ??= takeSlot(tenant, context)
       return (await taking) !== undefined
+    },
+    markSlow(message, known) {
+      const marked = marking.get(message.subscriber) ?? recordSlowness(message, known, context)
+      marking.set(message.subscriber, marked)
+      return marked
     },
     async leave() {
       left -= 1

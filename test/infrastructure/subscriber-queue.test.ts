@@ -30,6 +30,10 @@ describe('the rule that feeds subscribers outside AWS', () => {
     expect(target).not.toHaveProperty('InputTransformer')
   })
 
+  test('sends them in the group of their tenant, so the queue is fair between tenants', () => {
+    expect(target.SqsParameters).toEqual({ MessageGroupId: '$.detail.data.tenant_id' })
+  })
+
   test('belongs to the bus of the service', () => {
     const [[bus] = ['']] = resourcesOf(template, 'AWS::Events::EventBus')
     expect(referenceOf(rule.EventBusName)).toBe(bus)

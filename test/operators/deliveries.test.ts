@@ -7,6 +7,7 @@ import { blockedTenantsPut } from '#shared/platform/identity/blocked-tenants.ts'
 import type { Delivery } from '#shared/subscribers/delivery.ts'
 import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { type DeliveryService, startDeliveries } from '#test/subscribers/delivery-service.ts'
 
 const hour = 3_600_000
@@ -221,6 +222,16 @@ describe('deliveries resend', () => {
     service.respond = () => ({ status: 200, answer: '' })
     await service.runFor(120)
     expect(service.received).toHaveLength(2)
+  })
+
+  test('waits for a subscriber that pauses by its breaker, once', async () => {
+    const { sk } = await deliver()
+    const open_until = service.clock.now() + hour
+    const health = healthKey({ tenant: 'acme', subscriber: subscriber.id })
+    await service.table.put({ item: { ...health, open_until }, condition: 'none' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    expect(await service.waiting()).toMatchObject([{ delivery: sk }])
   })
 
   test('that meets a new attempt is decided again', async () => {

@@ -93,6 +93,15 @@ describe('subscribers create', () => {
     )
   })
 
+  test('refuses one of two at the same moment for which one is left', async () => {
+    await created()
+    const settled = await Promise.allSettled([
+      create({ events: ['*'] }),
+      create({ events: ['order.created'] }),
+    ])
+    expect(settled.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  })
+
   test('refuses a second subscriber with the same URL and events, in any order', async () => {
     const { id } = await created()
     await expect(create({ events: [...events].reverse() })).rejects.toThrow(

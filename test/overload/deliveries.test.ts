@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { type DeliveryOutcome, type DeliveryScenario, playDeliveries } from './deliveries.ts'
 
-const quiet: DeliveryScenario = { seed: 1, senders: 50, seconds: 70, burst: 0, burstMilliseconds: 0 }
+const functions = { creators: 20, senders: 50 }
+const quiet: DeliveryScenario = { seed: 1, ...functions, seconds: 70, burst: 0, burstMilliseconds: 0 }
 const burst = 10_000
 const hanging: DeliveryScenario = { ...quiet, burst, burstMilliseconds: Number.POSITIVE_INFINITY }
 

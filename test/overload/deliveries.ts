@@ -29,6 +29,8 @@ const eventsASecond = 1
 
 export interface DeliveryScenario {
   seed: number
+  /** Processes of the function that queues the deliveries of events. */
+  creators: number
   /** Processes of the function that sends. Each makes the calls of a batch at the same time. */
   senders: number
   /** Events of one tenant that are published at once, after ten seconds. */
@@ -58,9 +60,50 @@ export interface DeliveryOutcome {
   accepted: number
 }
 
-/** Sends events to subscribers by the service's own functions. The queues deliver in order, and share nothing fairly. */
+interface GroupedMessage {
+  group: string
+  body: string
+}
+
+/**
+ * A fair queue of SQS: a group with a tenth of the messages in flight, and at least 30 of them, is served after the others.
+ * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
+ */
+class FairQueue {
+  readonly #waiting = new Map<string, GroupedMessage[]>()
+  readonly #inFlight = new Map<string, number>()
+
+  add(message: GroupedMessage): void {
+    const waiting = this.#waiting.get(message.group) ?? []
+    this.#waiting.set(message.group, waiting)
+    waiting.push(message)
+  }
+
+  take(most: number): GroupedMessage[] {
+    const all = [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0)
+    const isNoisy = (group: string) => (this.#inFlight.get(group) ?? 0) >= Math.max(30, all / 10)
+    const groups = [...this.#waiting].toSorted(
+      ([one], [other]) => Number(isNoisy(one)) - Number(isNoisy(other)),
+    )
+    const taken = groups.flatMap(([, waiting]) => waiting.slice(0, most)).slice(0, most)
+    for (const { group } of taken) {
+      this.#waiting.get(group)?.shift()
+      this.#inFlight.set(group, (this.#inFlight.get(group) ?? 0) + 1)
+    }
+    return taken
+  }
+
+  done(messages: readonly GroupedMessage[]): void {
+    for (const { group } of messages) this.#inFlight.set(group, (this.#inFlight.get(group) ?? 0) - 1)
+  }
+}
+
+/**
+ * Sends events to subscribers by the service's own functions. The queue of events is fair, as on AWS. The queue of deliveries
+ * delivers in order, and shares nothing fairly.
+ */
 export async function playDeliveries(scenario: DeliveryScenario): Promise<DeliveryOutcome> {
-  const { seed, senders, burst, burstMilliseconds, seconds, unlimited = false, changes } = scenario
+  const { seed, creators, senders, burst, burstMilliseconds, seconds, unlimited = false, changes } = scenario
   const { burstSubscribers = 1 } = scenario
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, false)
@@ -146,16 +189,33 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     }
   }
 
-  const publish = async (tenant: string, count: number) => {
-    const bodies = Array.from({ length: count }, () => {
+  const events = new FairQueue()
+  let freeCreators = creators
+  function startCreators(): void {
+    while (freeCreators > 0) {
+      const messages = events.take(batchSize)
+      if (messages.length === 0) return
+      freeCreators -= 1
+      const bodies = messages.map(({ body }) => body)
+      void Promise.all(createDeliveries(bodies, contextOf(), send))
+        .catch((thrown) => scheduler.fail(thrown))
+        .then(() => {
+          events.done(messages)
+          freeCreators += 1
+          startCreators()
+        })
+    }
+  }
+  const publish = (tenant: string, count: number) => {
+    for (let n = 0; n < count; n += 1) {
       const event_id = `${tenant} ${publishedAt.size}`
       publishedAt.set(event_id, scheduler.now)
       const occurred_at = timestamp(clock.now())
       const type = tenant === 'greedy' ? `part.${publishedAt.size % burstSubscribers}` : 'order.placed'
       const event = { event_id, type, version: 1, occurred_at, data: { tenant_id: tenant } }
-      return JSON.stringify({ detail: event })
-    })
-    await Promise.all(createDeliveries(bodies, contextOf(), send))
+      events.add({ group: tenant, body: JSON.stringify({ detail: event }) })
+    }
+    startCreators()
   }
   const addSubscriber = (tenant: string, type: string) =>
     store.transact(createSubscriber({ ...subscriberOf(tenant, random), events: [type] }), tenant)
@@ -166,12 +226,10 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     const own = random.fork(tenant)
     while (scheduler.now < epoch + seconds * 1000) {
       await scheduler.sleep((-Math.log(1 - own.next()) / eventsASecond) * 1000)
-      void publish(tenant, 1)
+      publish(tenant, 1)
     }
   })
-  scheduler.after(10_000, () => {
-    for (let left = burst; left > 0; left -= batchSize) void publish('greedy', Math.min(batchSize, left))
-  })
+  scheduler.after(10_000, () => publish('greedy', burst))
   const sweep = () => {
     if (stopped) return
     void sweepDeliveries(contextOf(), send)

@@ -42,6 +42,7 @@ for (const [name, scenario] of Object.entries(scenarios)) console.log(rowOf(name
 
 const sent = {
   seed: Number(values.seed),
+  creators: reserved['deliveries.create'] ?? 20,
   senders: reserved['deliveries.send'] ?? 50,
   seconds: 70,
   burst: 10_000,

@@ -37,8 +37,6 @@ export interface ReceivedCall {
   isUnblocked: boolean
   /** Whether the subscriber has responded with success. */
   accepted: boolean
-  /** Whether the call was aborted because the subscriber had no slot: it is no attempt. */
-  aborted: boolean
 }
 
 type QueueName = 'published_events' | 'deliveries'
@@ -311,7 +309,6 @@ export class DeliveryWorld {
       at: process.clock.now(),
       isUnblocked: unblocked.has(data.tenant_id),
       accepted: false,
-      aborted: false,
     }
     this.received.push(received)
     const behavior = this.behaviors.get(subscriberId) ?? 'fine'
@@ -319,10 +316,7 @@ export class DeliveryWorld {
     const milliseconds = behavior === 'slow' || behavior === 'hangs' ? wanted[behavior] : 30
     if (milliseconds > slow.afterMilliseconds) {
       await process.clock.sleep(slow.afterMilliseconds)
-      if (!(await slow.mayContinue())) {
-        received.aborted = true
-        return { reason: 'no_slot' }
-      }
+      if (!(await slow.mayContinue())) return { reason: 'no_slot' }
     }
     const rest = Math.min(milliseconds, timeoutMilliseconds) - slow.afterMilliseconds
     await process.clock.sleep(Math.max(0, rest))

@@ -137,8 +137,19 @@ describe('the sweep', () => {
     }
   }
 
-  test('queues at most so many deliveries of a subscriber in a minute, those due first', async () => {
-    const settings = { ...steadySettings, 'deliveries.putBackPerMinute': 30 }
+  const settings = { ...steadySettings, 'deliveries.putBackPerMinute': 30 }
+
+  test('queues at most so many deliveries of a tenant in a minute, whichever its subscribers are', async () => {
+    service = await startDeliveries({ settings })
+    await wait(await service.add(), 20)
+    await wait(await service.add({ id: subscriberId(7) }), 20)
+    await wait(await service.add({ id: subscriberId(8), tenant_id: 'rival' }), 20)
+    expect(await service.sweep()).toEqual({ queued: 50, failed: 0, left: 0 })
+    expect(await service.waiting()).toHaveLength(10)
+    expect(await service.waiting('rival')).toEqual([])
+  })
+
+  test('queues the deliveries of a subscriber that are due first', async () => {
     service = await startDeliveries({ settings })
     await service.add()
     await wait(subscriber, 40)

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { healthKey } from '#shared/subscribers/subscriber-health.ts'
+import { slotsKey } from '#shared/subscribers/tenant-share.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
@@ -65,6 +66,54 @@ describe('slow calls of a tenant', () => {
     expect(permitted).toBe(10 + perTenant - 1)
     held.resolve()
     await running
+  })
+
+  test('that are cut off for want of a slot are recorded, and wait in the table', async () => {
+    await hold(perTenant)
+    await service.change(subscriber, { events: ['none'] })
+    const other = await service.add({ id: subscriberId(7) })
+    await service.publish()
+    await service.run()
+    const [delivery] = await service.deliveries()
+    expect(delivery).toMatchObject({ state: 'waiting', attempts: [{ reason: 'no_slot' }] })
+    expect(await service.waiting()).toMatchObject([{ delivery: delivery?.sk, attempt: 2 }])
+    expect(service.queued()).toEqual([])
+    expect(service.received.filter((call) => call.subscriber === other.id)).toHaveLength(1)
+  })
+
+  test('that are cut off leave all attempts of the schedule', async () => {
+    await hold(perTenant)
+    await service.change(subscriber, { events: ['none'] })
+    const other = await service.add({ id: subscriberId(7) })
+    await service.publish()
+    await service.run()
+    held.resolve()
+    service.respond = () => ({ status: 500, answer: '' })
+    await service.runFor(30 * 3600)
+    const { retriesAfterSeconds } = steadySettings['deliveries.schedule']
+    expect(await service.deliveries()).toContainEqual(
+      expect.objectContaining({
+        subscriber_id: other.id,
+        state: 'failed',
+        attempted: retriesAfterSeconds.length + 2,
+      }),
+    )
+  })
+
+  test('are not tried without a slot while deliveries wait, however long', async () => {
+    await hold(perTenant)
+    const calls = service.received.length
+    await service.publish({ occurred_at: new Date(service.clock.now() - 60_000).toISOString() })
+    const free = service.table.update
+    // The slots stay taken, as by calls that follow each other.
+    for (let minute = 0; minute < 10; minute += 1) {
+      const key = slotsKey({ tenant: 'acme' })
+      const until = service.clock.now() + 120_000
+      const slots = Object.fromEntries(Array.from({ length: perTenant }, (_, n) => [`slot_${n}`, until]))
+      await free({ update: key, set: slots, condition: 'none' })
+      await service.runFor(60)
+    }
+    expect(service.received).toHaveLength(calls)
   })
 
   test('that find no slot return to the queue, without an attempt', async () => {
@@ -202,6 +251,31 @@ describe('a flood of a tenant', () => {
     await publish(10)
     await service.run()
     expect(service.received).toHaveLength(13)
+  })
+
+  test('lets its retries wait in the table', async () => {
+    service.respond = () => {
+      service.clock.advance(callMilliseconds)
+      return { status: 500, answer: '' }
+    }
+    await publish(10)
+    await service.run()
+    // The retries are due while the process works on the next events.
+    service.clock.advance(5000 - 10 * callMilliseconds)
+    await publish(10)
+    await service.run()
+    expect(service.received).toHaveLength(20)
+    expect(await service.waiting()).toHaveLength(10)
+  })
+
+  test('reaches its subscriber after its retries waited', async () => {
+    service.respond = () => {
+      service.clock.advance(callMilliseconds)
+      return service.received.length > 20 ? ok : { status: 500, answer: '' }
+    }
+    await publish(20)
+    await service.runFor(3600)
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual(Array(20).fill('succeeded'))
   })
 
   test('delays no test of an operator', async () => {

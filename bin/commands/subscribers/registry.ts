@@ -2,11 +2,13 @@ import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import {
   changeSubscriber,
+  countRegistration,
   createSubscriber,
   deleteSubscriber,
   mayAdd,
   mayMove,
   moveSubscriber,
+  registrationsOf,
   rotateSecret,
   type Subscriber,
   type SubscriberRef,
@@ -30,8 +32,7 @@ type SubscriberLine = Omit<Subscriber, 'secrets'>
 const maxSecrets = 8
 
 /**
- * Registers a subscriber. Registrations at the same moment count the same others, so together they can exceed the
- * maximum.
+ * Registers a subscriber.
  * @returns its public fields, and the secret that signs its events, which cannot be read again
  * @throws Error for fields that the deployment rejects, for one subscriber too many, or for one that exists already
  */
@@ -46,13 +47,6 @@ export async function createSubscriberOf(
     issue: { id, tenant_id: tenant },
   })
   if (!issued) throw new Error('the deployment made no secret')
-  const others = await subscribersOf(table, tenant)
-  const same = others.find((other) => other.url === url && isSame(other.events, events))
-  if (same) throw new Error(`the subscriber ${same.id} has this URL and these events already`)
-  if (!mayAdd(others, settings))
-    throw new Error(
-      `${tenant} has ${others.length} subscribers, the maximum of subscribers.maxPerTenant: delete one first`,
-    )
   const now = timestamp(clock.now())
   const created: Subscriber = {
     id,
@@ -66,12 +60,22 @@ export async function createSubscriberOf(
   }
   const values = { after: { host: new URL(url).host, events } }
   const ref = { tenant, subscriber: id }
-  const changes = [
-    ...createSubscriber(created),
-    auditOfSubscriber(operator, ref, 'subscriber.create', values),
-  ]
-  if (await table.transact(changes)) throw new Error('the subscriber was not stored: run the command again')
-  return { ...lineOf(created), secret: issued.secret }
+  for (;;) {
+    const counted = await registrationsOf(table, tenant)
+    const others = await subscribersOf(table, tenant)
+    const same = others.find((other) => other.url === url && isSame(other.events, events))
+    if (same) throw new Error(`the subscriber ${same.id} has this URL and these events already`)
+    if (!mayAdd(others, settings))
+      throw new Error(
+        `${tenant} has ${others.length} subscribers, the maximum of subscribers.maxPerTenant: delete one first`,
+      )
+    const changes = [
+      ...createSubscriber(created),
+      countRegistration(tenant, counted),
+      auditOfSubscriber(operator, ref, 'subscriber.create', values),
+    ]
+    if (!(await table.transact(changes))) return { ...lineOf(created), secret: issued.secret }
+  }
 }
 
 /** Returns the subscribers of a tenant without their secrets, oldest first. */

@@ -34,7 +34,7 @@ export const deliveries = {
     ),
   ),
   'deliveries.putBackPerMinute': setting(
-    'Maximum number of waiting deliveries of one subscriber that are queued in a minute',
+    'Maximum number of waiting deliveries of one tenant that are queued in a minute',
     integer(10, 10_000),
   ),
   'deliveries.retentionDays': setting(
