@@ -10,6 +10,7 @@ const reasons = {
   gone: 'it answered 410, so it was disabled',
   address: 'its address is not allowed',
   connection: 'there was no connection',
+  no_slot: 'it was slow while other slow calls of its tenant were made',
 }
 const classes = { succeeded: 'good', failed: 'bad', held: 'fair' }
 

@@ -21,16 +21,21 @@ function measuredWork(page: string): Work {
   }
 }
 
+/** Returns USD for a million messages of a fair queue, in batches of one. */
+function messageCosts(): number {
+  return requestsOfMessage * (prices.message.usd + prices.fairMessage.usd)
+}
+
 /** Returns USD for a million events: the queue and the function that looks for subscribers, without any. */
 export function lookupCosts(page: string): number {
   const look = measuredWork(page)('look for the subscribers of an event, without any')
-  return requestsOfMessage * prices.message.usd + lambdaCosts() + tableCosts(look)
+  return messageCosts() + lambdaCosts() + tableCosts(look)
 }
 
 /** Returns the parts of USD for a million attempts, one in a batch. */
 function attemptCosts(work: MeasuredRequest): Record<string, number> {
   return {
-    Messages: requestsOfMessage * (prices.message.usd + prices.fairMessage.usd),
+    Messages: messageCosts(),
     Function: lambdaCosts(assumed.attemptMilliseconds),
     Table: tableCosts(work),
   }
