@@ -30,7 +30,8 @@ export async function countSeeds(runs: number): Promise<string[]> {
   const waiting = [...names]
   const count = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      const { output } = await simulate('--defect', name, '--seed', '1', '--runs', String(runs), '--brief')
+      const options = ['--defect', name, '--seed', '1', '--runs', String(runs), '--brief', '--cores', '1']
+      const { output } = await simulate(...options)
       const [, seed, promise] = /^seed (\d+) failed: ([^:\n]+)/m.exec(output) ?? []
       if (seed && promise) findings.set(name, { seed: Number(seed), promise })
       console.log(

@@ -12,7 +12,7 @@ export function simulate(...options: string[]): Promise<{ code: number; output: 
     const env = { ...process.env, ...compileCache }
     const maxBuffer = 64 * 1024 * 1024
     execFile(process.execPath, [memory, script, ...options], { maxBuffer, env }, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), output: `${stdout}${stderr}` })
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output: `${stdout}${stderr}` })
     })
   })
 }
