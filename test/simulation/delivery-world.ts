@@ -13,7 +13,7 @@ import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
-import { watchedTable } from '#test/support/declared-table.ts'
+import { collectedTable } from '#test/support/declared-table.ts'
 import { MemoryStore } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
 import { type Faults, Process } from './process.ts'
@@ -83,7 +83,7 @@ export class DeliveryWorld {
   readonly random: Random
   readonly faults: Faults
   readonly settings: Settings
-  readonly #accesses: Map<string, Set<string>>
+  readonly #accesses: Map<string, Set<string>> | undefined
   readonly #ready: Record<QueueName, Message[]> = { published_events: [], deliveries: [] }
   readonly #invocations: Invocation[] = []
   readonly #copies = new Map<string, number>()
@@ -94,7 +94,7 @@ export class DeliveryWorld {
     random: Random
     faults: Faults
     settings: Settings
-    accesses: Map<string, Set<string>>
+    accesses: Map<string, Set<string>> | undefined
   }) {
     this.scheduler = options.scheduler
     this.random = options.random
@@ -236,8 +236,6 @@ export class DeliveryWorld {
   #contextOf(process: Process) {
     const { store, settings } = this
     const { clock } = process
-    const accesses = this.#accesses.get(process.runs) ?? new Set()
-    this.#accesses.set(process.runs, accesses)
     const budget = startBudget(clock, workMilliseconds)
     /** The items as the process has read them last. */
     const read = new Map<string, Item>()
@@ -259,7 +257,7 @@ export class DeliveryWorld {
       called.then(note, () => {})
       return called
     })
-    const table = watchedTable(opened, (call, kind) => accesses.add(`${call} ${kind}`))
+    const table = collectedTable(opened, process.runs, this.#accesses)
     const context = {
       table,
       clock,

@@ -40,7 +40,12 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
   const send = <Result>(
     call: Omit<TableCall<Result>, 'changes' | 'milliseconds'> & { changes?: readonly Change[] },
     capacities: readonly string[] = (call.changes ?? []).map(writeCapacity),
-  ) => retry((milliseconds) => transit({ changes: [], ...call, milliseconds }), capacities, access)
+  ) =>
+    retry(
+      (milliseconds) => transit({ ...call, changes: call.changes ?? [], milliseconds }),
+      capacities,
+      access,
+    )
 
   async function changeOne(name: string, change: Change): Promise<Refusal | undefined> {
     try {
@@ -56,8 +61,8 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
   return {
     get: (key) => send({ name: 'get', input: key, effect: () => store.get(key) }, [readCapacity(key.pk)]),
 
-    async readRange(range) {
-      if (range.low > range.high) return { items: [], exhausted: true }
+    readRange(range) {
+      if (range.low > range.high) return Promise.resolve({ items: [], exhausted: true })
       const call = {
         name: 'read-range',
         input: range,

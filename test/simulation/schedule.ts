@@ -76,12 +76,7 @@ const maxRounds = 90
 const dayMilliseconds = 25 * 3600_000
 
 /** Plays the schedule of a seed: everything in it follows from the seed alone. */
-export async function play({
-  seed,
-  recorded = false,
-  without,
-  accesses = new Map(),
-}: Options): Promise<Result> {
+export async function play({ seed, recorded = false, without, accesses }: Options): Promise<Result> {
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, recorded)
   const spared = without?.faults ?? new Set()

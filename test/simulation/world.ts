@@ -47,9 +47,10 @@ import type { Settings } from '#shared/settings/register.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
-import { watchedTable } from '#test/support/declared-table.ts'
+import { collectedTable } from '#test/support/declared-table.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf, testSecret } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
 import { MemoryStore, type StreamRecord } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
@@ -93,7 +94,8 @@ const pendingEntities = new Set<string>([
   'unfinished-operation',
   'registered-subscriber',
 ] satisfies PendingWork[])
-const verifiers = new Map<Settings, TokenVerifier>()
+/** No deployment changes the settings of tokens. */
+const verifier = tokenVerifier(localSettings)
 const gateways = new Map<Settings, GatewayRoute[]>()
 
 interface GatewayRoute {
@@ -129,8 +131,8 @@ export class World {
   readonly provider: SimulatedProvider
   /** Log lines, as JSON. */
   readonly logged: string[] = []
-  /** The names of the table's calls and changes, by function. */
-  readonly accesses: Map<string, Set<string>>
+  /** The names of the table's calls and changes, by function, if they are collected. */
+  readonly accesses: Map<string, Set<string>> | undefined
   /** The files of imports and exports. */
   readonly files = memoryFiles()
   readonly #skews: number[]
@@ -145,7 +147,7 @@ export class World {
     random: Random
     faults: Faults
     settings: Settings
-    accesses: Map<string, Set<string>>
+    accesses: Map<string, Set<string>> | undefined
   }) {
     const { scheduler, random, faults, settings, accesses } = options
     this.accesses = accesses
@@ -334,13 +336,11 @@ export class World {
 
   #runtime(process: Process): Runtime {
     const { settings, clock } = process
-    const verifier = verifiers.get(settings) ?? tokenVerifier(settings)
-    verifiers.set(settings, verifier)
     return {
       settings,
       clock,
       log: this.#log(),
-      tokens: { verify: (...credentials) => process.native(verifyOnce(verifier, ...credentials)) },
+      tokens: { verify: (...credentials) => process.native(verifyOnce(...credentials)) },
       openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
@@ -355,8 +355,6 @@ export class World {
   }
 
   #table(process: Process, budget: Budget, criticality: Criticality = 'critical') {
-    const accesses = this.accesses.get(process.runs) ?? new Set()
-    this.accesses.set(process.runs, accesses)
     const access = { clock: process.clock, budget, criticality }
     const opened = memoryTable(this.store, access, ({ name, changes, effect, conflict, partial }) => {
       return process.call({
@@ -367,7 +365,7 @@ export class World {
         timeoutMilliseconds: Math.min(3000, budget.remaining()),
       })
     })
-    return watchedTable(opened, (call, kind) => accesses.add(`${call} ${kind}`))
+    return collectedTable(opened, process.runs, this.accesses)
   }
 
   #fileStore(process: Process, budget: Budget): FileStore {
@@ -627,14 +625,12 @@ export class World {
 }
 
 /** The callers of verified tokens. No token expires within a schedule, so each is verified once for all of them. */
-const callers = new WeakMap<TokenVerifier, Map<string, Promise<Caller>>>()
+const callers = new Map<string, Promise<Caller>>()
 
-function verifyOnce(verifier: TokenVerifier, ...credentials: Parameters<TokenVerifier['verify']>) {
-  const known = callers.get(verifier) ?? new Map<string, Promise<Caller>>()
-  callers.set(verifier, known)
+function verifyOnce(...credentials: Parameters<TokenVerifier['verify']>) {
   const [authorization = ''] = credentials
-  const caller = known.get(authorization) ?? verifier.verify(...credentials)
-  if (authorization !== '') known.set(authorization, caller)
+  const caller = callers.get(authorization) ?? verifier.verify(...credentials)
+  if (authorization !== '') callers.set(authorization, caller)
   return caller
 }
 

@@ -52,6 +52,14 @@ export function watchedTable(table: Table, onAccess: OnAccess): Table {
   }
 }
 
+/** Returns a table that adds what is accessed to the accesses of a function, if they are collected. */
+export function collectedTable(table: Table, name: string, all: Map<string, Set<string>> | undefined): Table {
+  if (!all) return table
+  const accesses = all.get(name) ?? new Set()
+  all.set(name, accesses)
+  return watchedTable(table, (call, kind) => accesses.add(`${call} ${kind}`))
+}
+
 function callOf(change: Change): TableCall {
   if ('item' in change) return 'put'
   if ('update' in change) return 'update'
