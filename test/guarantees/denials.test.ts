@@ -3,7 +3,7 @@ import { routes } from '#functions/routes.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
-import { exampleOf, withQuery } from '#test/support/examples.ts'
+import { validCall, withQuery } from '#test/support/examples.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 
@@ -54,7 +54,7 @@ const denials: [string, Denied][] = [
 
 /** Sends a valid call on the data of one tenant, as a caller of another, or of the same. */
 async function attempt(route: Route, owner: string, actor: string, denied: Denied) {
-  const { path, headers, body } = await exampleOf(route, service, owner)
+  const { body, ...call } = await validCall(route, service, owner)
   // The caller of a share names the grantee, which is audited.
   const text = body === undefined ? '' : JSON.stringify(body).replaceAll(owner, actor)
   const sent = text === '' ? undefined : JSON.parse(text)
@@ -62,14 +62,13 @@ async function attempt(route: Route, owner: string, actor: string, denied: Denie
   if (denied.field && typeof item === 'object') item.created_by = 'me'
   const target = denied.strict ? strict : service
   const answer = await target.call({
-    method: route.method,
-    path: denied.addressed ? withQuery(path, { tenant: owner }) : path,
+    ...call,
+    path: denied.addressed ? withQuery(call.path, { tenant: owner }) : call.path,
     as: { tenant: actor, role: denied.role, scope: denied.scope ?? '' },
-    headers: { ...headers, ...(route.idempotency !== 'none' && { 'Idempotency-Key': crypto.randomUUID() }) },
     ...(sent !== undefined && { body: sent }),
   })
   const records = (await service.items(actor, 'audit')).filter(({ result }) => result === 'deny')
-  return { answer, records, ids: idsIn(path + text) }
+  return { answer, records, ids: idsIn(call.path + text) }
 }
 
 function idsIn(text: string): string[] {

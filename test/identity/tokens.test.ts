@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -6,9 +7,11 @@ import { poolIssuer } from '#shared/platform/identity/issuer.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { issuerKey, tokenBy } from '#test/support/key-set-host.ts'
-import { type Identity, keySet, localSettings, tokenFor } from '#test/support/settings.ts'
+import { type Identity, keySet, localSettings, signingKey, tokenFor } from '#test/support/settings.ts'
 
 const start = 1_800_000_000_000
+/** A key of Node, as jose signs with it by any algorithm of RSA. */
+const poolKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
 let now = start
 beforeEach(() => {
   now = start
@@ -106,6 +109,7 @@ describe('the caller of a token', () => {
     ['several audiences', { claims: { aud: ['other', 'commerce-api'] } }, 'u1'],
     ['an unknown critical header', { header: { crit: ['x'], x: 1 } }, refused],
     ['the id of an unknown key', { header: { kid: 'other' } }, refused],
+    ['the id of a member of every object', { header: { kid: '__proto__' } }, refused],
     ['a use that is no text', { claims: { token_use: ['access'] } }, refused],
     ['the type at+jwt in another spelling', { header: { typ: 'application/AT+JWT' } }, 'u1'],
     ['the type of ID tokens', { header: { typ: 'JWT' } }, refused],
@@ -291,6 +295,53 @@ describe('a forged token is rejected', () => {
   })
 })
 
+describe('a token of the user pool', () => {
+  const pool = { USER_POOL_ISSUER: 'https://pool.example', USER_POOL_CLIENT_ID: 'client' }
+  const configured = { iss: 'https://issuer.localhost', aud: 'commerce-api' }
+  interface Signed {
+    claims?: object
+    header?: object
+    key?: KeyObject | typeof signingKey
+  }
+  const codeOf = async ({ claims, header, key = poolKey.privateKey }: Signed) => {
+    const keys = [{ ...(await exportJWK(poolKey.publicKey)), kid: 'pool', use: 'sig' }]
+    jest.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ keys }))
+    const own = { iss: pool.USER_POOL_ISSUER, aud: 'client', token_use: 'access', sub: 'u1', tenant: 'acme' }
+    const token = await new SignJWT({ ...own, exp: start / 1000 + 600, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: 'pool', ...header })
+      .sign(key)
+    const verifier = tokenVerifier(localSettings, poolIssuer(pool), { now: () => now })
+    return verify(verifier, `Bearer ${token}`).then(
+      ({ sub }) => sub,
+      ({ code }: Failure) => code,
+    )
+  }
+  afterEach(() => {
+    jest.restoreAllMocks()
+  })
+
+  test.each<[string, Signed, string]>([
+    ['is accepted', {}, 'u1'],
+    ['is rejected as an ID token', { claims: { token_use: 'id' } }, refused],
+    [
+      'is rejected if it does not say that it is an access token',
+      { claims: { token_use: undefined } },
+      refused,
+    ],
+    ['is rejected with a type, which no access token of a pool has', { header: { typ: 'JWT' } }, refused],
+    ['is rejected if it is of another client', { claims: { aud: 'client-2' } }, refused],
+    ['is rejected with another algorithm of its key', { header: { alg: 'PS256' } }, refused],
+    [
+      'is rejected if a configured issuer signed it',
+      { key: signingKey, header: { alg: 'ES256', kid: 'test' } },
+      refused,
+    ],
+    ['is rejected if it names a configured issuer', { claims: configured }, refused],
+  ])('%s', async (_, signed, expected) => {
+    expect(await codeOf(signed)).toBe(expected)
+  })
+})
+
 describe('the published keys of an issuer', () => {
   const seconds = 1000
   let fetched: string[]
@@ -318,7 +369,7 @@ describe('the published keys of an issuer', () => {
   afterEach(() => {
     jest.restoreAllMocks()
   })
-  const by = async (key: typeof first, header?: { kid?: string }) =>
+  const by = async (key: typeof first, header?: Parameters<typeof tokenBy>[2]) =>
     verify(verifier, `Bearer ${await tokenBy(key, now, header)}`).then(
       ({ sub }) => sub,
       ({ code }: Failure) => code,
@@ -338,6 +389,11 @@ describe('the published keys of an issuer', () => {
       'https://issuer.example/keys',
       expect.objectContaining({ ...options, signal: expect.any(AbortSignal) }),
     )
+  })
+
+  test('are never fetched from an address that a token names', async () => {
+    expect(await by(first, { kid: 'first', jku: 'https://evil.example/keys', jwk: second.jwk })).toBe('u1')
+    expect(fetched).toEqual(['https://issuer.example/keys'])
   })
 
   test('are fetched once', async () => {
@@ -407,6 +463,7 @@ describe('the published keys of an issuer', () => {
     expect(await by(first, {})).toBe(refused)
     // Another load would not tell which key is meant.
     expect(fetched).toHaveLength(2)
+    expect(await by(second)).toBe('u1')
   })
 
   test('verify a token until its expiry, without verifying it again', async () => {

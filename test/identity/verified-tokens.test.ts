@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
-import { issuerKey, type KeySetHost, startKeySetHost, tokenBy } from '#test/support/key-set-host.ts'
+import { issuerKey, tokenBy, useKeySetHost } from '#test/support/key-set-host.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 
-const [first, second] = await Promise.all(['first', 'second'].map(issuerKey))
-if (!first || !second) throw new Error('no keys')
+const [first, second] = await Promise.all([issuerKey('first'), issuerKey('second')])
+const hostOf = useKeySetHost(first, second)
 
 const seconds = 1000
 const minutes = 60 * seconds
@@ -16,18 +16,14 @@ const settings = { 'auth.clockToleranceSeconds': 30 }
 const refused = 'AUTH.invalid_credentials'
 
 let now: number
-let host: KeySetHost
+let host: ReturnType<typeof hostOf>
 let verifier: TokenVerifier
 const verifications = jest.spyOn(crypto.subtle, 'verify')
-beforeEach(async () => {
+beforeEach(() => {
   now = 1_800_000_000_000
   verifications.mockClear()
-  host = await startKeySetHost(first, second)
+  host = hostOf()
   verifier = tokenVerifier({ ...host.settings, ...settings }, [], { now: () => now })
-})
-afterEach(() => {
-  host.server.closeAllConnections()
-  return new Promise((done) => host.server.close(done))
 })
 
 /** The code of the answer to a token, or the subject of its caller. */

@@ -72,7 +72,6 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: [
       'test/audit/*.test.ts',
       'test/request/{endpoints,accept}.test.ts',
-      'test/guarantees/response-headers.test.ts',
       'test/idempotency/finish-sagas.test.ts',
     ],
   },

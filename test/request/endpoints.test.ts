@@ -266,6 +266,12 @@ describe('a response', () => {
     expect((await make()).headers['X-Correlation-Id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
   })
 
+  test('continues the trace of its request', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const trace = { traceparent, tracestate: 'a=b', baggage: 'c=d' }
+    expect((await read({ ...headers, ...trace })).headers).toMatchObject({ ...headers, ...trace })
+  })
+
   test('of a read is 304 for the known entity, also to HEAD', async () => {
     const known = { ...headers, 'If-None-Match': `"v0", W/${etag}` }
     const { 'Content-Type': __, ...others } = common
@@ -480,8 +486,10 @@ describe('the audit record of a denial', () => {
     expect(outcome(await make({ as: viewer }))).toBe('503 DEPENDENCY.unavailable')
   })
 
-  test('is not written without a caller', async () => {
-    expect((await make({ as: undefined as never })).status).toBe(401)
+  test('is not written without a caller, who learns how to authenticate', async () => {
+    const { status, headers, json } = await make({ as: undefined as never })
+    expect(status).toBe(401)
+    expect(json.error.details).toEqual({ www_authenticate: headers['WWW-Authenticate'] })
     expect(await denials()).toEqual([])
   })
 })
@@ -789,6 +797,49 @@ describe('an Idempotency-Key', () => {
     expect(statusOf(await change({ 'Idempotency-Key': 'c', 'X-Reason': 'other' }))).toBe(mismatch)
     const other = { path: `/things/${idAt(start + 1)}` }
     expect(statusOf(await change({ 'Idempotency-Key': 'c' }, other))).toBe(mismatch)
+  })
+
+  const path = '/things?other=1'
+  test.each<[string, Partial<Call>, string]>([
+    ['an unknown parameter', { path }, mismatch],
+    ['a malformed tenant', { path: '/things?tenant=no%20name' }, mismatch],
+    ['another media type', { headers: { 'Content-Type': 'image/png' } }, mismatch],
+    ['a truncated body', { body: '{' }, mismatch],
+    ['a body of another type', { body: '[]' }, mismatch],
+    ['an unknown field', { body: { surprise: 1 } }, mismatch],
+    ['an unsupported Accept', { headers: { Accept: 'image/png' } }, 'VALIDATION.accept.unsupported'],
+    ['a body that is too large', { body: ' '.repeat(1025) }, 'VALIDATION.body.too_large'],
+    ['another caller', { path, as: { ...editor, sub: 'u2' } }, 'VALIDATION.field.unknown'],
+    ['no credentials', { path, as: undefined as never }, 'AUTH.invalid_credentials'],
+    ['no permission', { path, as: { ...editor, role: 'Viewer' } }, 'AUTHZ.role.denied'],
+  ])('that was used, in an invalid request with %s: %s', async (_, invalid, expected) => {
+    const as = { ...editor, role: 'Admin' }
+    await make({ as, ...key('k') })
+    const headers = { ...key('k').headers, ...invalid.headers }
+    expect(statusOf(await make({ as, ...invalid, headers }))).toBe(expected)
+  })
+
+  test('that is new or has expired changes nothing for an invalid request', async () => {
+    const invalid = { ...key('k'), path }
+    for (let n = 0; n < 2; n += 1) expect(statusOf(await make(invalid))).toBe('VALIDATION.field.unknown')
+    await make(key('k'))
+    now += 24 * 3_600_000
+    expect(statusOf(await make(invalid))).toBe('VALIDATION.field.unknown')
+  })
+
+  test('of nobody is no mismatch with an invalid request, as its caller is part of the payload', async () => {
+    const sent = (body: object) => send(body, { 'Idempotency-Key': 'k' }).then(statusOf)
+    expect(await sent({ secret: 1 })).toBe('stored')
+    expect(await sent({ surprise: 1 })).toBe('VALIDATION.body.invalid')
+  })
+
+  test('counts towards the limits of its route if an invalid request is a mismatch', async () => {
+    const limit = { limit: 2, windowSeconds: 60, per: 'principal', counts: 'failures' } as const
+    const limited = await serve({ 'limits.other': { 'things.create': [limit] } as never })
+    await make(key('k'), limited)
+    const codes = []
+    for (let n = 0; n < 3; n += 1) codes.push(statusOf(await make({ ...key('k'), path }, limited)))
+    expect(codes).toEqual([mismatch, mismatch, 'RATE_LIMIT.exceeded'])
   })
 
   test('with quotes is another key than without', async () => {

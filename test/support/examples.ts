@@ -3,7 +3,7 @@ import { route as createRefund } from '#functions/refunds/create-refund/route.ts
 import { bodyTypesOf, type Route, pathOf as templateOf } from '#shared/platform/request/route.ts'
 import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
-import type { Service } from './service.ts'
+import type { Call, Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
 
 /** The parts of a valid call of an operation that its route does not define. */
@@ -129,6 +129,13 @@ export async function exampleOf(route: Route, service: Service, tenant: string) 
   const [bodyType = ''] = bodyTypesOf(route, service.settings)
   const type: Record<string, string> = bodyType === 'application/json' ? {} : { 'Content-Type': bodyType }
   return { path: withQuery(path, query), headers: { ...type, ...headers }, body }
+}
+
+/** Returns that call as the service takes it, with a new key where the route takes one, and without credentials. */
+export async function validCall(route: Route, service: Service, tenant: string): Promise<Call> {
+  const { path, headers, body } = await exampleOf(route, service, tenant)
+  const key = route.idempotency === 'none' ? {} : { 'Idempotency-Key': crypto.randomUUID() }
+  return { method: route.method, path, headers: { ...headers, ...key }, ...(body !== undefined && { body }) }
 }
 
 function missing({ operation }: Route, name: string): never {

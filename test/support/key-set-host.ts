@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { afterEach, beforeEach } from '@jest/globals'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from './settings.ts'
 
@@ -28,7 +29,20 @@ export interface KeySetHost {
   server: Server
 }
 
-export async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost> {
+/** Starts such an issuer before each test, and stops it after it. @returns the current one */
+export function useKeySetHost(...keys: IssuerKey[]): () => KeySetHost {
+  let host: KeySetHost
+  beforeEach(async () => {
+    host = await startKeySetHost(...keys)
+  })
+  afterEach(() => {
+    host.server.closeAllConnections()
+    return new Promise((done) => host.server.close(done))
+  })
+  return () => host
+}
+
+async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost> {
   const server = createServer((_, response) => {
     host.fetched += 1
     if (host.silent) return
@@ -45,11 +59,11 @@ export async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost>
   return host
 }
 
-/** Returns a token of the issuer. @param kid undefined for a token without one */
+/** Returns a token of the issuer. @param header without `kid` for a token without one */
 export async function tokenBy(
   { jwk, privateKey }: IssuerKey,
   now: number,
-  header: { kid?: string } = jwk.kid === undefined ? {} : { kid: jwk.kid },
+  header: Partial<JWTHeaderParameters> = jwk.kid === undefined ? {} : { kid: jwk.kid },
 ): Promise<string> {
   const [issuer] = localSettings['auth.issuers']
   return new SignJWT({ sub: 'u1', tenant: 'acme', roles: 'Editor' })
