@@ -6,7 +6,7 @@ import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { withQuery } from '#test/support/examples.ts'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer, Service } from '#test/support/service.ts'
-import type { Identity } from '#test/support/settings.ts'
+import { type Identity, localSettings } from '#test/support/settings.ts'
 
 /** Additional headers and query parameters of a call. */
 export interface Extra {
@@ -67,6 +67,18 @@ export function codeCalls(service: Service, always: Extra = {}) {
     restore: (who: Identity, id: string, extra?: Extra) => send('POST', `/codes/${id}:restore`, who, extra),
     share: (who: Identity, id: string, grantee: string, extra?: Extra) =>
       send('POST', `/codes/${id}:share`, who, extra, { grantee_tenant: grantee }),
+    bulkUpdate: (who: Identity, items: unknown, extra?: Extra) =>
+      send('POST', '/codes:bulkUpdate', who, extra, { items }),
+    importFile: (who: Identity, file: string, { headers, ...extra }: Extra = {}) =>
+      send(
+        'POST',
+        '/codes:import',
+        who,
+        { ...extra, headers: { 'Content-Type': 'text/csv', ...headers } },
+        file,
+      ),
+    exportFile: (who: Identity, query: Record<string, string> = {}, method = 'GET') =>
+      send(method, '/codes:export', who, { query }),
   }
 }
 
@@ -77,13 +89,41 @@ export async function made(calls: CodeCalls, tenant: string, changes: Record<str
   return { id: answer.json.id as string, etag: answer.headers.ETag ?? '', json: answer.json }
 }
 
-/** Stores a code that these settings cannot create, such as an archived one. */
+/** Returns a new code, also one that these settings cannot create, such as an archived one. Its text is unique. */
+export function codeOf(tenant: string, changes: Partial<Code> = {}, clock = systemClock): Code {
+  const origin = { id: newId(clock), tenant, createdBy: 'jane@example.com' }
+  return { ...makeCode(validCode(), origin, localSettings), ...changes }
+}
+
+/** Stores codes of any number. @returns them, oldest first */
+export async function storeCodes(service: Service, codes: readonly Code[]): Promise<Code[]> {
+  for (let from = 0; from < codes.length; from += 50) {
+    const writes = codes.slice(from, from + 50).flatMap(writesOf)
+    const refusal = await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
+    if (refusal) throw new Error('the code is there already')
+  }
+  return codes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+export function storeMany(service: Service, tenant: string, count: number): Promise<Code[]> {
+  const codes = Array.from({ length: count }, () => codeOf(tenant))
+  return storeCodes(service, codes)
+}
+
 export async function seeded(service: Service, tenant: string, changes: Partial<Code> = {}): Promise<Code> {
-  const origin = { id: newId(systemClock), tenant, createdBy: 'seed' }
-  const code = { ...makeCode(validCode(), origin, service.settings), ...changes }
-  const refusal = await service.table.transact(writesOf(code))
-  if (refusal) throw new Error('the code is there already')
+  const code = codeOf(tenant, changes)
+  await storeCodes(service, [code])
   return code
+}
+
+/** Returns the result of each row of a batch: its status, or its error code if it failed. */
+export function resultsOf({ json }: Answer): (number | string)[] {
+  return json.items.map(({ status, error }: BatchRow) => error?.code ?? status)
+}
+
+interface BatchRow {
+  status: number
+  error?: { code: string }
 }
 
 /** Counts the responses by outcome. */

@@ -4,18 +4,7 @@ import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer } from '../support/service.ts'
 import { longTimeoutSettings } from '../support/settings.ts'
-import {
-  admin,
-  audit,
-  type CodeCalls,
-  codeCalls,
-  type Extra,
-  editor,
-  locks,
-  made,
-  stored,
-  tally,
-} from './code-calls.ts'
+import { admin, type CodeCalls, codeCalls, type Extra, editor, made, stored } from './code-calls.ts'
 
 const settings = {
   ...longTimeoutSettings,
@@ -52,9 +41,6 @@ const acts: Record<string, { act: Act; success: number; deleted: boolean }> = {
   'a restore': { act: (of, tenant, id) => of.restore(editor(tenant), id), success: 200, deleted: true },
 }
 const kinds = Object.entries(acts)
-/** The number of decisions of a request before it fails. */
-const decisions = 20
-
 /** Creates a code in the initial state of an operation. */
 async function prepared(tenant: string, deleted: boolean): Promise<string> {
   const { id } = await made(calls, tenant)
@@ -74,24 +60,6 @@ describe('a change without a tag that conflicts with a concurrent change', () =>
     if (kind === 'a hard delete') expect(code).toBeUndefined()
     else expect(code).toMatchObject({ name: 'name 2', soft_deleted: !deleted })
   })
-
-  test.each(kinds)(
-    'that repeats is a retryable failure without effect: %s',
-    async (kind, { act, success, deleted }) => {
-      const tenant = `unlucky-${kind.replaceAll(' ', '-')}`
-      const id = await prepared(tenant, deleted)
-      const rename = () => calls.update(admin(tenant), id, '*', { name: 'Other' })
-      const [records, held] = [await audit(service, tenant), await locks(service, tenant)]
-      const answer = await act(withConcurrentChange(decisions, rename), tenant, id)
-      expect([outcome(answer), answer.json.error.retryable]).toEqual(['500 TRANSIENT.error', true])
-      expect(await stored(service, tenant, id)).toMatchObject({ soft_deleted: deleted })
-      expect(await locks(service, tenant)).toEqual(held)
-      expect((await audit(service, tenant)).slice(records.length).map(({ action }) => action)).toEqual(
-        Array(decisions).fill('update'),
-      )
-      expect((await act(calls, tenant, id)).status).toBe(success)
-    },
-  )
 
   test.each(kinds)(
     'of the same kind returns the result for the current code: %s',
@@ -131,23 +99,6 @@ test('an update with If-Match * is decided again after a concurrent change', asy
   const answer = await withConcurrentChange(5, rename).update(editor('any'), id, '*', { expiry_at })
   expect([answer.status, answer.json]).toMatchObject([200, { name: 'name 4', expiry_at }])
   expect(await stored(service, 'any', id)).toMatchObject({ name: 'name 4', expiry_at, version: 7 })
-})
-
-test('an item of a bulk update with if_match * is decided again after a concurrent change', async () => {
-  const { id } = await made(calls, 'any-row')
-  const rename = () => calls.update(editor('any-row'), id, '*', { name: 'First' })
-  const items = [{ id, if_match: '*', name: 'Second' }]
-  const slow = withConcurrentChange(5, rename)
-  const answer = await slow.send('POST', '/codes:bulkUpdate', editor('any-row'), {}, { items })
-  expect(answer.json.items).toEqual([{ row: 1, id, status: 200 }])
-})
-
-test('ten concurrent updates with If-Match * all succeed', async () => {
-  const { id } = await made(calls, 'at-once')
-  const answers = await Promise.all(
-    Array.from({ length: 10 }, (_, n) => calls.update(editor('at-once'), id, '*', { name: `name ${n}` })),
-  )
-  expect(tally(answers)).toEqual({ 200: 10 })
 })
 
 test('an update with If-Match * of a code that is concurrently hard-deleted returns 404', async () => {

@@ -42,7 +42,6 @@ describe('POST /codes/{id}:share', () => {
     const { id, json } = await made(calls, 'sharing')
     const answer = await calls.share(editor('sharing'), id, 'sharing')
     expect([answer.status, answer.json]).toEqual([200, json])
-    expect(outcome(await calls.share(viewer('sharing'), id, 'sharing'))).toBe('403 AUTHZ.role.denied')
     expect(await stored(service, 'sharing', id)).toMatchObject({ version: 1 })
   })
 
@@ -82,17 +81,6 @@ describe('POST /codes/{id}:share', () => {
     expect(await audit(service, 'head')).toEqual([])
   })
 
-  test('changes no permissions to read, list or write', async () => {
-    const { id } = await made(calls, 'lender')
-    await calls.share(admin('head'), id, 'borrower')
-    for (const role of [viewer, editor]) {
-      expect(outcome(await calls.read(role('borrower'), id))).toBe('404 NOT_FOUND.code')
-    }
-    expect(outcome(await calls.update(editor('borrower'), id, '*', { name: 'x' }))).toBe('404 NOT_FOUND.code')
-    expect(await listed('borrower')).toEqual([])
-    expect(await listed('lender')).toEqual([id])
-  })
-
   test('of another tenant’s code returns 404 for any grantee', async () => {
     const { id } = await made(calls, 'held')
     for (const grantee of ['other', 'thief']) {
@@ -117,8 +105,6 @@ describe('POST /codes/{id}:share', () => {
     ['an empty grantee', { grantee_tenant: '' }, 'VALIDATION.field.format'],
     ['a grantee with a # in it', { grantee_tenant: 'a#b' }, 'VALIDATION.field.format'],
     ['an overlong grantee', { grantee_tenant: 'x'.repeat(65) }, 'VALIDATION.field.format'],
-    ['a number', { grantee_tenant: 7 }, 'VALIDATION.field.type'],
-    ['an unknown field', { grantee_tenant: 'a', role: 'Admin' }, 'VALIDATION.field.unknown'],
   ])('with %s is rejected', async (_, body, code) => {
     const { id } = await made(calls, 'grantees')
     const answer = await calls.send('POST', `/codes/${id}:share`, admin('grantees'), {}, body)

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
-import { type Code, makeCode } from '#shared/codes/code.ts'
+import type { Code } from '#shared/codes/code.ts'
 import { exportChunks } from '#shared/codes/code-export.ts'
 import { newCode, removedCode } from '#shared/codes/code-store.ts'
-import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { headOf } from '#shared/platform/formats/file-store.ts'
-import type { Table, Write } from '#shared/platform/table/table.ts'
+import type { Table } from '#shared/platform/table/table.ts'
+import { codeOf, storeMany as storeCodesOf } from '#test/codes/code-calls.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Service } from '#test/support/service.ts'
@@ -26,23 +26,7 @@ const inPagesOf = (readBudget: number, limits: object = {}) => ({
 const download = (from: Service, tenant: string, headers: Record<string, string> = {}) =>
   from.call({ path: '/codes:export', as: { tenant, role: 'Editor', scope: 'codes:read' }, headers })
 
-let codes = 0
-function codeOf(tenant: string): Code {
-  const made = { id: newId(systemClock), tenant, createdBy: 'u1' }
-  const fields = { type: 'percent-10', name: 'Ten off', expiry_at: '2099-01-01T00:00:00.000Z' }
-  return makeCode({ code: `CODE-${codes++}`, ...fields }, made, localSettings)
-}
-
-async function write(writes: Write[]): Promise<void> {
-  const refusal = await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
-  if (refusal) throw new Error('the table refused what the test stores')
-}
-
-async function storeMany(tenant: string, count: number): Promise<Code[]> {
-  const stored = Array.from({ length: count }, () => codeOf(tenant))
-  for (let from = 0; from < count; from += 50) await write(stored.slice(from, from + 50).flatMap(newCode))
-  return stored.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-}
+const storeMany = (tenant: string, count: number) => storeCodesOf(service, tenant, count)
 
 const idsOf = (csv: Buffer | string | undefined) =>
   parse<{ id: string }>(csv ?? '', { columns: true }).map(({ id }) => id)
@@ -81,7 +65,8 @@ describe.each(outlets)('an export %s', (_, limits) => {
     const change = async () => {
       const fresh = codeOf(tenant)
       made.push(fresh)
-      await write([...newCode(fresh), ...doomed.splice(0, 3).flatMap(removedCode)])
+      const writes = [...newCode(fresh), ...doomed.splice(0, 3).flatMap(removedCode)]
+      await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
     }
     service.faults.inject({ when: isQuery, times: forever, fault: { first: change } })
     const ids = await exported(paged, tenant)
