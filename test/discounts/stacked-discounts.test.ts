@@ -64,27 +64,6 @@ describe('several codes on one cart', () => {
 })
 
 describe('the discounts of a changed cart', () => {
-  test('are reduced to its new amount, the last code first', async () => {
-    const tenant = await sixCodes('falling')
-    for (const name of ['ONE', 'TWO']) await calls.verify(tenant, name, onCart)
-    await calls.cart(tenant, 'c1', 300)
-    expect(await linesOf(tenant)).toEqual(['ONE 300', 'TWO 0'])
-  })
-
-  test('are removed if they are in another currency', async () => {
-    const tenant = await sixCodes('converted')
-    await calls.verify(tenant, 'ONE', onCart)
-    await calls.cart(tenant, 'c1', 900, { currency: 'JPY' })
-    expect(await linesOf(tenant)).toEqual([])
-  })
-
-  test('are kept if an event does not state the amount', async () => {
-    const tenant = await sixCodes('kept')
-    await calls.verify(tenant, 'ONE', onCart)
-    await calls.sendEvent('cart.updated', { id: 'c1', cart_id: 'c1', tenant_id: tenant, correlation_id: 'x' })
-    expect(await linesOf(tenant)).toEqual(['ONE 500'])
-  })
-
   test('never exceed it when codes are applied concurrently', async () => {
     const tenant = await sixCodes('racing')
     const changing = async () => {
