@@ -89,14 +89,6 @@ describe('the connection', () => {
     expect(proxy.calls[0]).not.toHaveProperty('status')
   })
 
-  test('first: the write takes effect after something else', async () => {
-    const [one, other] = [newId(), newId()]
-    const injection = inject({ first: () => direct.send(put(other)) })
-    await client.send(put(one))
-    expect(await stored(other)).toBe(true)
-    expect(injection.hits).toBe(1)
-  })
-
   test('until: the write takes effect late, even after its caller gave up', async () => {
     const abandoned = newId()
     const { promise, resolve: land } = Promise.withResolvers<void>()
@@ -126,17 +118,6 @@ describe('the connection', () => {
     expect(answered).toBe(false)
     held.release()
     await answer
-  })
-
-  test('hold: a caller that dies meanwhile does not affect later calls', async () => {
-    const held = inject('hold')
-    const dying = new AbortController()
-    const answer = client.send(put(newId()), { abortSignal: dying.signal })
-    await held.injected
-    dying.abort()
-    await expect(answer).rejects.toThrow()
-    held.release()
-    await client.send(put(newId()))
   })
 })
 

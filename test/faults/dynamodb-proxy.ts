@@ -10,18 +10,16 @@ import {
   type Faults,
   type RecordedCall,
 } from './faults.ts'
-import { failSome } from './statement-errors.ts'
 
 export interface DynamodbProxy extends Faults {
   readonly endpoint: string
   readonly stop: () => Promise<void>
 }
 
-/** @param changed the body to send instead of the received one */
-type Forward = (changed?: Buffer) => Promise<Answer>
+type Forward = () => Promise<Answer>
 
 /** Forwards a call, or rejects it. */
-export type Limit = (call: Call, forward: () => Promise<Answer>) => Promise<Answer>
+export type Limit = (call: Call, forward: Forward) => Promise<Answer>
 
 /**
  * Starts a proxy for the DynamoDB at `target` on a loopback port. Without a plan and a limit it forwards everything
@@ -38,9 +36,9 @@ export async function startDynamodbProxy(
     const bytes = await bytesOf(incoming)
     const operation = String(incoming.headers['x-amz-target'] ?? '').replace(/^.*\./, '')
     const { call, injectFault } = plans.record(operation, parsed(bytes))
-    const forward: Forward = async (changed = bytes) => {
+    const forward: Forward = async () => {
       const url = new URL(incoming.url ?? '/', target)
-      const answer = await limit(call, () => send(url, agent, incoming, changed))
+      const answer = await limit(call, () => send(url, agent, incoming, bytes))
       call.status = answer.status
       call.consumed = consumedIn(answer)
       return answer
@@ -95,7 +93,6 @@ async function happen(
   forward: Forward,
 ): Promise<Answer | 'lost'> {
   if (typeof fault === 'object') {
-    if ('statements' in fault) return failSome(call.body, fault.statements, forward)
     await ('until' in fault ? fault.until : fault.first(call))
     return forward()
   }

@@ -1,6 +1,5 @@
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb'
 import type { Failure } from './dynamodb-failures.ts'
-import type { StatementErrors } from './statement-errors.ts'
 
 /** The fault of one call. */
 export type Fault =
@@ -17,8 +16,6 @@ export type Fault =
   /** The call is held until release, and never takes effect if its caller is gone. */
   | 'hold-request'
   | Failure
-  /** Some statements of a batch fail, each with its own code. The others take effect, and the status is 200. */
-  | { readonly statements: StatementErrors }
   /** Something else happens first. Then the call takes effect. */
   | { readonly first: (call: Call) => unknown }
   /** The call takes effect once this resolves. Its caller gives up before. */

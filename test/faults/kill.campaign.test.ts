@@ -104,29 +104,6 @@ describe('a function killed in the middle of an order', () => {
     expect(status(await successor.send(event))).toEqual([201, 'replayed'])
     expect(await service.items(tenant, 'order')).toHaveLength(1)
   })
-
-  test('after its response: another process returns the same response', async () => {
-    const tenant = uniqueTenant('killed')
-    const event = await eventOf(tenant)
-    const target = await startFunction()
-    const answer = await target.send(event)
-    expect(status(answer)).toEqual([201, 'stored'])
-    await target.kill()
-    const replay = await (await startFunction()).send(event)
-    expect(status(replay)).toEqual([201, 'replayed'])
-    expect(replay.body).toBe(answer.body)
-    expect(await service.items(tenant, 'order')).toHaveLength(1)
-  })
-
-  test('repeatedly: each killed process leaves the same single order to the next', async () => {
-    const tenant = uniqueTenant('killed')
-    const event = await eventOf(tenant)
-    for (let round = 0; round < 6; round += 1)
-      await killDuring(event, round % 2 === 0 ? 'hold-request' : 'hold')
-    const answer = await (await startFunction()).send(event)
-    expect(status(answer)).toEqual([201, 'replayed'])
-    expect(await service.items(tenant, 'order')).toHaveLength(1)
-  })
 })
 
 test('the bundled function aborts a hanging call after three seconds and retries it', async () => {

@@ -69,7 +69,6 @@ async function happen<Result>(
     }
   }
   if (typeof fault === 'object') {
-    if ('statements' in fault) throw new Error('a batch in memory takes effect as a whole')
     if ('until' in fault) {
       void fault.until.then(takeEffectUnseen)
       return giveUp(milliseconds)
