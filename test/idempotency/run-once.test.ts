@@ -97,15 +97,15 @@ describe('a request that is rejected', () => {
     expect(runtime.store.all()).toEqual([])
   })
 
-  test('is replayed if its key succeeded before', async () => {
+  const denial = new Denial(rejection, 'AUTHZ.scope.tenant', 'order')
+  test.each([
+    ['of its payload', rejection],
+    ['as too many', fail('RATE_LIMIT.exceeded')],
+    ['as a denial', denial],
+    ['by a mistake of the code', fail('INTERNAL.unexpected')],
+  ])('%s is replayed if its key succeeded before', async (_, thrown) => {
     const { response } = await once()
-    expect(await once(rejecting(rejection))).toEqual({ status: 'replayed', response })
-  })
-
-  test('as too many is replayed if its key succeeded before', async () => {
-    const { response } = await once()
-    const tooMany = fail('RATE_LIMIT.exceeded')
-    expect(await once(rejecting(tooMany))).toEqual({ status: 'replayed', response })
+    expect(await once(rejecting(thrown))).toEqual({ status: 'replayed', response })
   })
 
   test('is not replayed from an expired record', async () => {
@@ -115,19 +115,7 @@ describe('a request that is rejected', () => {
   })
 
   test('as a denial fails with the denial', async () => {
-    const denial = new Denial(rejection, 'AUTHZ.scope.tenant', 'order')
     await expect(once(rejecting(denial))).rejects.toBe(denial)
-  })
-
-  test('as a denial is replayed if its key succeeded before', async () => {
-    const { response } = await once()
-    const denial = new Denial(rejection, 'AUTHZ.scope.tenant', 'order')
-    expect(await once(rejecting(denial))).toEqual({ status: 'replayed', response })
-  })
-
-  test('by a mistake of the code is replayed if its key succeeded before', async () => {
-    const { response } = await once()
-    expect(await once(rejecting(fail('INTERNAL.unexpected')))).toEqual({ status: 'replayed', response })
   })
 
   test.each(['DEPENDENCY.unavailable', 'TRANSIENT.error'] as const)(
@@ -232,18 +220,12 @@ describe('a saga under a key', () => {
     const payment = paying()
     const start = await payment.decide()
     await runtime.table.put({ item: itemOf(payment.saga.start(start.state)), condition: 'none' })
+    const calls: string[] = []
+    runtime.beforeCall = ({ name }) => calls.push(name)
     expect(await codeOf(once({ ...payment, decide: async () => start }))).toBe('CONFLICT.soft_deleted')
     expect(payment.paid).toEqual([])
     expect(recordIn(runtime)).toBeUndefined()
-  })
-
-  test('whose start conflicts releases no lease', async () => {
-    const payment = paying()
-    const start = await payment.decide()
-    await runtime.table.put({ item: itemOf(payment.saga.start(start.state)), condition: 'none' })
-    const calls: string[] = []
-    runtime.beforeCall = ({ name }) => calls.push(name)
-    await codeOf(once({ ...payment, decide: async () => start }))
+    // No lease is released.
     expect(calls).not.toContain('put')
   })
 })

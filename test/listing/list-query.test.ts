@@ -70,23 +70,11 @@ describe('a query without parameters', () => {
 })
 
 describe('a parameter', () => {
-  test('that is repeated is rejected', () => {
-    expect(
-      rejection([
-        ['type', 'a'],
-        ['type', 'b'],
-      ]),
-    ).toMatchObject(invalid('type', { reason: 'repeated' }))
-  })
-
   test.each(['color', 'constructor', 'type.gt', 'type.eq', 'type.', 'soft_deleted.in', 'uses.like', '.type'])(
     'named %s is unknown',
     (name) => {
-      expect(rejection({ [name]: '1' })).toMatchObject([
-        'VALIDATION.filter.unknown_key',
-        name,
-        { reason: 'unknown' },
-      ])
+      const problem = { reason: 'unknown', actual: 1 }
+      expect(rejection({ [name]: '1' })).toEqual(['VALIDATION.filter.unknown_key', name, problem])
     },
   )
 
@@ -127,25 +115,27 @@ describe('a filter', () => {
   })
 
   const length = (actual: number) => ({ reason: 'length', min: 1, max: 50, actual })
+  const safe = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
+  const integer = { reason: 'integer', integer: true, ...safe }
   test.each<[string, string, object]>([
     ['type', '', length(0)],
     ['type', 'x'.repeat(51), length(51)],
     ['type.in', 'a,', length(0)],
     ['type.in', 'a,b,c,d', { reason: 'too_many', max: 3, actual: 4 }],
-    ['uses', '1.5', { reason: 'integer' }],
-    ['uses', '1x', { reason: 'integer' }],
-    ['uses', 'x1', { reason: 'integer' }],
-    ['uses', '+1', { reason: 'integer' }],
-    ['uses', '1e3', { reason: 'integer' }],
-    ['uses', '9007199254740993', { reason: 'too_large', max: Number.MAX_SAFE_INTEGER }],
-    ['uses.lte', '-9007199254740993', { reason: 'too_small', min: Number.MIN_SAFE_INTEGER }],
-    ['code', 'a!', { reason: 'format' }],
-    ['state', 'gone', { reason: 'not_allowed', allowed: ['active', 'archived', 'soft_deleted'] }],
-    ['soft_deleted', 'yes', { reason: 'boolean', allowed: ['true', 'false'] }],
-    ['created_at', 'yesterday', { reason: 'date-time' }],
-    ['created_at', '2030-02-30T00:00:00Z', { reason: 'no_such_time' }],
+    ['uses', '1.5', { ...integer, actual: 3 }],
+    ['uses', '1x', { ...integer, actual: 2 }],
+    ['uses', 'x1', { ...integer, actual: 2 }],
+    ['uses', '+1', { ...integer, actual: 2 }],
+    ['uses', '1e3', { ...integer, actual: 3 }],
+    ['uses', '9007199254740993', { reason: 'too_large', ...safe, actual: 2 ** 53 }],
+    ['uses.lte', '-9007199254740993', { reason: 'too_small', ...safe, actual: -(2 ** 53) }],
+    ['code', 'a!', expect.objectContaining({ reason: 'format' })],
+    ['state', 'gone', { reason: 'not_allowed', allowed: ['active', 'archived', 'soft_deleted'], actual: 4 }],
+    ['soft_deleted', 'yes', { reason: 'boolean', allowed: ['true', 'false'], actual: 3 }],
+    ['created_at', 'yesterday', { reason: 'date-time', regex: dateTimePattern.source, actual: 9 }],
+    ['created_at', '2030-02-30T00:00:00Z', { reason: 'no_such_time', actual: 20 }],
   ])('%s=%s is rejected', (name, value, problem) => {
-    expect(rejection({ [name]: value })).toMatchObject(invalid(name, problem))
+    expect(rejection({ [name]: value })).toEqual(invalid(name, problem))
   })
 
   test('of a list that normalizes nothing is taken as it is', () => {
@@ -203,16 +193,21 @@ describe('a page size', () => {
     expect(parse({ page_size }).pageSize).toBe(expected)
   })
 
+  const small = { reason: 'too_small', min: 1, max: 100 }
+  const large = { reason: 'too_large', min: 1, max: 1000 }
+  const integer = { reason: 'integer', integer: true, min: 1, max: 100 }
   test.each<[string, string, object]>([
-    ['x', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
-    ['7x', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
-    ['x7', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
-    ['', 'VALIDATION.page_size.invalid', { reason: 'integer' }],
-    ['0', 'VALIDATION.page_size.min', { reason: 'too_small', min: 1, actual: 0 }],
-    ['-1', 'VALIDATION.page_size.min', { reason: 'too_small', min: 1, actual: -1 }],
-    ['1001', 'VALIDATION.page_size.max', { reason: 'too_large', max: 1000 }],
-  ])('of %j is rejected', (page_size, code, problem) => {
-    expect(rejection({ page_size })).toMatchObject([code, 'page_size', problem])
+    ['x', 'invalid', { ...integer, actual: 1 }],
+    ['7x', 'invalid', { ...integer, actual: 2 }],
+    ['x7', 'invalid', { ...integer, actual: 2 }],
+    ['', 'invalid', { ...integer, actual: 0 }],
+    ['0', 'min', { ...small, actual: 0 }],
+    ['-1', 'min', { ...small, actual: -1 }],
+    [`-${'9'.repeat(400)}`, 'min', { ...small, actual: -Number.MAX_VALUE }],
+    ['1001', 'max', { ...large, actual: 1001 }],
+    ['9'.repeat(400), 'max', { ...large, actual: Number.MAX_VALUE }],
+  ])('of %j is rejected', (page_size, rule, problem) => {
+    expect(rejection({ page_size })).toEqual([`VALIDATION.page_size.${rule}`, 'page_size', problem])
   })
 
   test('of zero is one if the settings say so', () => {
@@ -240,28 +235,20 @@ describe('an offset', () => {
   })
 
   test.each([
-    ['501', 'too_large'],
-    ['-1', 'too_small'],
-    ['x', 'integer'],
-    ['1x', 'integer'],
-    ['', 'integer'],
-    ['1.5', 'integer'],
-    ['+1', 'integer'],
-  ])('of %j is rejected: %s', (offset, reason) => {
-    expect(rejection({ offset })).toMatchObject(invalid('offset', { reason, min: 0, max: 500 }))
+    ['501', 'too_large', 501],
+    ['-1', 'too_small', -1],
+    ['x', 'integer', 1],
+    ['1x', 'integer', 2],
+    ['', 'integer', 0],
+    ['1.5', 'integer', 3],
+    ['+1', 'integer', 2],
+  ])('of %j is rejected: %s', (offset, reason, actual) => {
+    const facts = { reason, ...(reason === 'integer' && { integer: true }), min: 0, max: 500, actual }
+    expect(rejection({ offset })).toEqual(invalid('offset', facts))
   })
 
   test('of minus zero is zero', () => {
     expect(parse({ offset: '-0' }).offset).toBe(0)
-  })
-
-  test('does not go with a cursor, nor a limit with a page size', () => {
-    expect(rejection({ offset: '1', cursor: 'x' })).toMatchObject(
-      invalid('offset', { reason: 'not_with_cursor' }),
-    )
-    expect(rejection({ limit: '1', page_size: '1' })).toMatchObject(
-      invalid('limit', { reason: 'not_with_page_size' }),
-    )
   })
 
   test('names the limit that is invalid', () => {
@@ -279,52 +266,19 @@ describe('a cursor', () => {
   })
 
   test.each(['', 'x'.repeat(1025)])('of another length is rejected', (cursor) => {
-    expect(rejection({ cursor })).toMatchObject([
-      'VALIDATION.cursor.invalid',
-      'cursor',
-      { reason: 'invalid' },
-    ])
+    const problem = { reason: 'invalid', min: 1, max: 1024, actual: cursor.length }
+    expect(rejection({ cursor })).toEqual(['VALIDATION.cursor.invalid', 'cursor', problem])
   })
 })
 
 describe('a problem with a parameter', () => {
-  const dates = { regex: dateTimePattern.source, actual: 9 }
-  const pages = { min: 1, max: 100 }
-  const sizes = { min: 1, max: 1000 }
-  const safe = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
-  test.each<[Record<string, string>, object]>([
-    [{ q: 'abcdef' }, { reason: 'length', min: 1, max: 5, actual: 6 }],
-    [{ page_size: '0' }, { reason: 'too_small', ...pages, actual: 0 }],
-    [{ page_size: '1001' }, { reason: 'too_large', ...sizes, actual: 1001 }],
-    [{ page_size: '9'.repeat(400) }, { reason: 'too_large', ...sizes, actual: Number.MAX_VALUE }],
-    [{ page_size: `-${'9'.repeat(400)}` }, { reason: 'too_small', ...pages, actual: -Number.MAX_VALUE }],
-    [{ page_size: 'many' }, { reason: 'integer', integer: true, ...pages, actual: 4 }],
-    [{ offset: '-1' }, { reason: 'too_small', min: 0, max: 500, actual: -1 }],
-    [{ offset: '501' }, { reason: 'too_large', min: 0, max: 500, actual: 501 }],
-    [{ offset: 'x' }, { reason: 'integer', integer: true, min: 0, max: 500, actual: 1 }],
-    [{ uses: '1.5' }, { reason: 'integer', integer: true, ...safe, actual: 3 }],
-    [{ 'uses.lte': '9'.repeat(20) }, { reason: 'too_large', ...safe, actual: 1e20 }],
-    [{ 'uses.gte': `-${'9'.repeat(20)}` }, { reason: 'too_small', ...safe, actual: -1e20 }],
-    [{ soft_deleted: 'yes' }, { reason: 'boolean', allowed: ['true', 'false'], actual: 3 }],
-    [{ state: 'lost' }, { reason: 'not_allowed', allowed: expect.any(Array), actual: 4 }],
-    [{ created_at: 'yesterday' }, { reason: 'date-time', ...dates }],
-    [{ created_at: '2030-02-30T00:00:00Z' }, { reason: 'no_such_time', actual: 20 }],
-    [{ cursor: 'x'.repeat(1025) }, { reason: 'invalid', min: 1, max: 1024, actual: 1025 }],
-    [{ color: 'red' }, { reason: 'unknown', actual: 3 }],
-    [{ sort: 'up' }, { reason: 'format', regex: '^([a-z_]+)\\.(asc|desc)$', actual: 2 }],
-    [{ sort: 'type.asc' }, { reason: 'not_sortable', allowed: ['created_at', 'id', 'code'], actual: 8 }],
-  ])('states what is valid and what was sent: %j', (query, facts) => {
-    expect(rejection(query)).toEqual([expect.any(String), Object.keys(query)[0], facts])
-  })
-
+  const withDeleted = { reason: 'not_with_include_deleted' }
   test.each<[Record<string, string>, string, object]>([
     [{ limit: '10', page_size: '1' }, 'limit', { reason: 'not_with_page_size', actual: 2 }],
     [{ offset: '100', cursor: 'x' }, 'offset', { reason: 'not_with_cursor', actual: 3 }],
-    [
-      { deleted: 'false', include_deleted: 'true' },
-      'deleted',
-      { reason: 'not_with_include_deleted', actual: 5 },
-    ],
+    [{ deleted: 'false', include_deleted: 'true' }, 'deleted', { ...withDeleted, actual: 5 }],
+    [{ deleted: 'true', include_deleted: 'false' }, 'deleted', { ...withDeleted, actual: 4 }],
+    [{ state: 'soft_deleted', include_deleted: 'false' }, 'state', { ...withDeleted, actual: 12 }],
     [{ state: 'soft_deleted', deleted: 'false' }, 'state', { reason: 'not_with_deleted', actual: 12 }],
     [{ 'uses.gt': '3', 'uses.lte': '2' }, 'uses', { reason: 'range', min: 3, actual: 2 }],
     [
@@ -361,7 +315,7 @@ describe('a search', () => {
     ['  ', 0],
     ['abcdef', 6],
   ])('for %j is rejected', (q, actual) => {
-    expect(rejection({ q })).toMatchObject(invalid('q', { reason: 'length', min: 1, max: 5, actual }))
+    expect(rejection({ q })).toEqual(invalid('q', { reason: 'length', min: 1, max: 5, actual }))
   })
 })
 
@@ -398,19 +352,9 @@ describe('deleted items', () => {
     expect(parse({ include_deleted: 'false', deleted: 'false' }, how).deleted).toBe('excluded')
   })
 
-  test.each<[Record<string, string>, string, string]>([
-    [{ include_deleted: 'true', deleted: 'false' }, 'deleted', 'include_deleted'],
-    [{ include_deleted: 'false', deleted: 'true' }, 'deleted', 'include_deleted'],
-    [{ state: 'soft_deleted', include_deleted: 'false' }, 'state', 'include_deleted'],
-    [{ state: 'soft_deleted', deleted: 'false' }, 'state', 'deleted'],
-  ])('with %j contradict each other', (query, field, other) => {
-    expect(rejection(query)).toMatchObject(invalid(field, { reason: `not_with_${other}` }))
-  })
-
   test.each(['include_deleted', 'deleted'])('need a boolean %s', (name) => {
-    expect(rejection({ [name]: 'yes' })).toMatchObject(
-      invalid(name, { reason: 'boolean', allowed: ['true', 'false'] }),
-    )
+    const problem = { reason: 'boolean', allowed: ['true', 'false'], actual: 3 }
+    expect(rejection({ [name]: 'yes' })).toEqual(invalid(name, problem))
   })
 
   test('are not meant by any filter of a list without them', () => {
@@ -443,17 +387,18 @@ describe('a sort', () => {
     ['id.asc,id.asc', 'repeated'],
     ['created_at.asc,id.asc,code.asc', 'not_allowed'],
   ])('%j is rejected as %s', (sort, reason) => {
-    expect(rejection({ sort })).toMatchObject(['VALIDATION.sort.field', 'sort', { reason, allowed }])
+    expect(rejection({ sort })).toEqual([
+      'VALIDATION.sort.field',
+      'sort',
+      { reason, allowed, actual: sort.length },
+    ])
   })
 
   test.each(['', 'code', '1code.asc', 'code.ascx', 'Code.asc', 'code.asc,', ' code.asc'])(
     '%j is malformed',
     (sort) => {
-      expect(rejection({ sort })).toMatchObject([
-        'VALIDATION.sort.field',
-        'sort',
-        { reason: 'format', regex: '^([a-z_]+)\\.(asc|desc)$' },
-      ])
+      const problem = { reason: 'format', regex: '^([a-z_]+)\\.(asc|desc)$', actual: sort.length }
+      expect(rejection({ sort })).toEqual(['VALIDATION.sort.field', 'sort', problem])
     },
   )
 

@@ -55,20 +55,6 @@ test('a tenant gets more shards in two releases, and a pagination session goes o
   expect(back.data).toEqual(pages[1]?.data)
 })
 
-test('orders of several shards are listed in the order of their ids', async () => {
-  const seen: string[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const read: Awaited<ReturnType<typeof page>> = await page(writing, {
-      sort: 'created_at.asc',
-      ...(cursor && { cursor }),
-    })
-    seen.push(...read.data.map(({ id }) => id))
-    cursor = read.next_cursor
-  }
-  expect(partitionsOf(seen)).toHaveLength(4)
-  expect(seen).toEqual(seen.toSorted())
-})
-
 test('a process of any release reads an order of any shard', async () => {
   const ids = [await place(writing), await place(writing), await place(writing)]
   for (const id of ids)
