@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import { jsonLog, type Log, type RequestLine } from '#shared/platform/base/log.ts'
+import type { Log, RequestLine } from '#shared/platform/base/log.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { startService } from '../support/service.ts'
+import { writtenLog } from '../support/written-log.ts'
 
 const namespace = 'commerce-test'
 const service = await startService()
@@ -32,21 +33,10 @@ afterEach(() => {
 // biome-ignore lint/suspicious/noExplicitAny: lines have any members.
 type Line = Record<string, any>
 
-/** Returns the log lines of a function, one JSON record a line. */
-const written = (lines: readonly RequestLine[]) =>
-  writtenBy((log) => {
-    for (const line of lines) log.request(line)
-  })
+const writtenBy = (write: (log: Log) => void): Line[] => writtenLog(write).map((text) => JSON.parse(text))
 
-function writtenBy(write: (log: Log) => void): Line[] {
-  const texts: string[] = []
-  const streams = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockImplementation((text) => texts.push(String(text)) > 0),
-  )
-  write(jsonLog('test', process.env))
-  for (const stream of streams) stream.mockRestore()
-  return texts.map((text) => JSON.parse(text))
-}
+/** Returns the log lines of a function, one JSON record a line. */
+const written = (lines: readonly RequestLine[]) => writtenBy((log) => lines.forEach(log.request))
 
 /** Returns the violations of the embedded metric format. CloudWatch drops such metrics silently. */
 function problemsOf(line: Line, unit = 'Count'): string[] {

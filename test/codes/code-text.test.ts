@@ -83,24 +83,13 @@ describe('parsing the text of a code', () => {
     expect(codeTextOf(text)).toBeUndefined()
   })
 
-  test.each([
-    ['1 character', 'x', { stored: 'X' }],
-    ['16 characters between spaces', `  ${'x'.repeat(16)}\n`, { stored: 'X'.repeat(16) }],
-    [
-      '17 characters',
-      'x'.repeat(17),
-      {
-        code: 'VALIDATION.code.length.exceeds',
-        problem: { reason: 'too_long', min: 1, max: 16, actual: 17 },
-      },
-    ],
-    [
-      'only white space',
-      ' \t ',
-      { code: 'VALIDATION.field.length', problem: { reason: 'too_short', min: 1, max: 16, actual: 0 } },
-    ],
-  ])('counts the length of %s after trimming', (_, text, parsed) => {
-    expect(parse(text)).toMatchObject(parsed)
+  test('counts the length after trimming', () => {
+    expect(parse(`  ${'x'.repeat(16)}\n`)).toEqual({ stored: 'X'.repeat(16) })
+    const bounds = { min: 1, max: 16 }
+    const long = { reason: 'too_long', ...bounds, actual: 17 }
+    expect(parse('x'.repeat(17))).toMatchObject({ code: 'VALIDATION.code.length.exceeds', problem: long })
+    const short = { reason: 'too_short', ...bounds, actual: 0 }
+    expect(parse(' \t ')).toMatchObject({ code: 'VALIDATION.field.length', problem: short })
   })
 
   test.each([null, 7, true, ['A'], { code: 'A' }])('rejects the type of %j', (value) => {

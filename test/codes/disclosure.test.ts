@@ -1,6 +1,6 @@
-import { expect, jest, test } from '@jest/globals'
-import { jsonLog } from '#shared/platform/base/log.ts'
+import { expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
+import { writtenLog } from '#test/support/written-log.ts'
 import { admin, audit, editor, made, validCode, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
@@ -40,13 +40,7 @@ test('neither audit nor log contains a name, text or key of a code', async () =>
     '403 AUTHZ.role.denied',
     '204',
   ])
-  const written: string[] = []
-  const write = jest
-    .spyOn(process.stdout, 'write')
-    .mockImplementation((line) => written.push(String(line)) > 0)
-  const log = jsonLog('test')
-  for (const line of service.lines) log.request(line)
-  write.mockRestore()
+  const written = writtenLog((log) => service.lines.forEach(log.request))
   expect(written.length).toBeGreaterThan(answers.length)
   const records = await audit(service, tenant)
   expect(records.length).toBeGreaterThan(6)

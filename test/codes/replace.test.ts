@@ -30,21 +30,10 @@ describe('PUT /codes/{id}', () => {
     expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
   })
 
-  test.each([
-    ['a field that cannot change', { ...whole, code: 'OTHER' }, '403 AUTHZ.field.denied'],
-    ['an unknown field', { ...whole, color: 'red' }, '400 VALIDATION.field.unknown'],
-    ['an expiry in the past', { ...whole, expiry_at: '2001-01-01T00:00:00Z' }, '400 VALIDATION.date.range'],
-  ])('rejects %s', async (_, body, expected) => {
+  test('rejects a field that cannot change', async () => {
     const { id, etag } = await made(calls, 'guarded')
-    expect(outcome(await replace('guarded', id, etag, body))).toBe(expected)
+    const answer = await replace('guarded', id, etag, { ...whole, code: 'OTHER' })
+    expect(outcome(answer)).toBe('403 AUTHZ.field.denied')
     expect(await stored(service, 'guarded', id)).toMatchObject({ version: 1 })
-  })
-
-  test('of a soft-deleted code is a conflict for an Editor, and audited', async () => {
-    const { id } = await made(calls, 'deleted-put')
-    await calls.softDelete(editor('deleted-put'), id)
-    expect(outcome(await replace('deleted-put', id, '*', whole))).toBe('409 CONFLICT.soft_deleted')
-    const denials = (await audit(service, 'deleted-put')).filter(({ result }) => result === 'deny')
-    expect(denials).toMatchObject([{ action: 'update', reason: 'CONFLICT.soft_deleted' }])
   })
 })

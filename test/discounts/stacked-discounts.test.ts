@@ -22,13 +22,6 @@ const sumOn = async (tenant: string) =>
   sum(((await findCart(service.table, tenant, 'c1'))?.discounts ?? []).map((one) => one.amount_minor))
 
 describe('several codes on one cart', () => {
-  test('discount at most the amount of the cart in sequence', async () => {
-    const tenant = await sixCodes('in-turn')
-    const answers = []
-    for (const name of names) answers.push(await calls.verify(tenant, name, onCart))
-    expect(amountsOf(answers)).toEqual([500, 200, 0, 0, 0, 0])
-  })
-
   test('discount at most the amount of the cart concurrently, and all succeed', async () => {
     const tenant = await sixCodes('at-once')
     const answers = await Promise.all(names.map((name) => calls.verify(tenant, name, onCart)))

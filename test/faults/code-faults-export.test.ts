@@ -88,18 +88,6 @@ describe.each(outlets)('an export %s', (_, limits) => {
     expect([slow.files.size, await service.items(tenant, 'audit')]).toEqual([0, []])
     expect(queries()).toBe(4)
   })
-
-  test('is not returned while its audit record cannot be written', async () => {
-    const tenant = newTenant()
-    await storeMany(tenant, 20)
-    const busy = await service.likewise(inPagesOf(10, limits))
-    const isWrite = ({ operation }: Call) => operation === 'TransactWriteItems'
-    service.faults.inject({ when: isWrite, times: forever, fault: 'throttle' })
-    const answer = await download(busy, tenant)
-    expect(outcome(answer)).toBe('503 DEPENDENCY.unavailable')
-    expect(answer.headers).not.toHaveProperty('Location')
-    expect(await service.items(tenant, 'audit')).toEqual([])
-  })
 })
 
 describe('an export while the table fails', () => {

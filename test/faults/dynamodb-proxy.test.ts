@@ -64,12 +64,6 @@ describe('without a plan', () => {
     ])
     expect(capacityOf(proxy.calls)).toEqual({ requests: 2, readUnits: 0, writeUnits: 1, unmeasured: 1 })
   })
-
-  test('an error of DynamoDB itself is forwarded', async () => {
-    const refusal = client.send(new GetItemCommand({ TableName: 'absent', Key: key('x') }))
-    await expect(refusal).rejects.toMatchObject({ name: 'ResourceNotFoundException' })
-    expect(proxy.calls[0]).toMatchObject({ status: 400 })
-  })
 })
 
 describe('the connection', () => {
@@ -157,12 +151,6 @@ describe('the failures of DynamoDB', () => {
       await expect(client.send(command as PutItemCommand)).rejects.toMatchObject({
         name: 'TransactionConflictException',
       })
-  })
-
-  test('a failure that DynamoDB cannot have is reported as a mistake in the plan', async () => {
-    inject('conflict')
-    const read = client.send(new GetItemCommand({ TableName, Key: key('x') }))
-    await expect(read).rejects.toThrow("DynamoDB never answers GetItem with the failure 'conflict'.")
   })
 })
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { isEnded } from '#shared/operations/operation-states.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
@@ -74,26 +73,6 @@ describe('an operation without a workflow', () => {
     await endAbandoned(gone('absent', started), later(90_000))
     expect(started).toContain(id)
     expect((await service.read('lost', id)).json.state).toBe('pending')
-  })
-
-  test('because it was stopped at any step ends as failed within two minutes', async () => {
-    for (const at of [0, 1, 2]) {
-      const tenant = `stopped${at}x`
-      const id = await begin(tenant)
-      let call = 0
-      const run = service.run(tenant, id, {
-        around: async (_step, _input, work) => {
-          if (call++ === at) throw new Stopped('stopped')
-          return work()
-        },
-      })
-      await expect(run).rejects.toThrow(Stopped)
-      expect(isEnded((await service.operation(tenant, id)).state)).toBe(false)
-      await endAbandoned(gone('ended'), later(90_000))
-      const { state, error } = (await service.read(tenant, id)).json
-      expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])
-      expect((await service.upload(tenant, fileOf(tenant))).json.operation_id).not.toBe(id)
-    }
   })
 
   test('ends as canceled if that was requested, and always at its deadline', async () => {

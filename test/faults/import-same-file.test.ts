@@ -137,6 +137,10 @@ describe.each(firstImports)('the same file as of %s', (name, steps, result, end)
           ? 'canceled'
           : 'failed'
     expect(before).toBe(lost ? swept : end)
+    if (lost && swept === 'failed' && !steps.includes(fail)) {
+      const { error } = (await service.read(tenant, first)).json
+      expect([error.code, error.retryable]).toEqual(['TRANSIENT.error', true])
+    }
     if (result === 'new') expect(again).toBe('succeeded')
     if (result === 'new') expect(await importsOf(tenant)).toEqual(new Set([json.operation_id]))
   })

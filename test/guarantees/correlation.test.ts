@@ -1,7 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { correlationOf } from '#shared/platform/base/correlation.ts'
-import { jsonLog } from '#shared/platform/base/log.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { writtenLog } from '#test/support/written-log.ts'
 
 const made = 'made'
 const correlation = (headers: Record<string, string>) => correlationOf(headers, localSettings, () => made)
@@ -30,18 +30,14 @@ describe('a correlation id', () => {
   })
 
   test('cannot inject a log line', () => {
-    const written: string[] = []
-    const write = jest
-      .spyOn(process.stdout, 'write')
-      .mockImplementation((text) => written.push(String(text)) > 0)
-    jsonLog('test').request({
+    const line = {
       operation: 'tests.run',
       status: 200,
       failure: undefined,
       correlation: correlation({ 'x-correlation-id': '","code":"FORGED","x":"' }),
       durationMilliseconds: 1,
-    })
-    write.mockRestore()
+    }
+    const written = writtenLog((log) => log.request(line))
     expect(written.map((line) => JSON.parse(line).code)).toEqual(['REQUEST_ANSWERED'])
   })
 })

@@ -54,14 +54,7 @@ describe('a request that is repeated with a rotated key', () => {
     expect(first.headers['Idempotency-Status']).toBe('stored')
     expect(again.headers['Idempotency-Status']).toBe('replayed')
     expect(again.body).toBe(first.body)
-  })
-
-  test('is one payout', async () => {
-    const { key, key_id } = await newKey('paid-once')
-    const body = { charge_id: 'ch_once', amount: 700 }
-    await post(key, '/v1/refunds', body)
-    await post((await rotated('paid-once', key_id)).key, '/v1/refunds', body)
-    expect(refundsOf('paid-once')).toHaveLength(1)
+    if (path === '/v1/refunds') expect(refundsOf(tenant)).toHaveLength(1)
   })
 
   test('continues what the old key began, which stays its work in the audit', async () => {
@@ -128,24 +121,16 @@ describe('a rotated key', () => {
 })
 
 describe('a key that is not active', () => {
-  test('because it ends is not prolonged by a second rotation', async () => {
+  test('because it ends or has expired is not prolonged by a second rotation', async () => {
     const { key, key_id } = await newKey('ending')
     await rotated('ending', key_id, 60)
+    expect(await statesOf('ending')).toEqual(['ending', 'active'])
     await expect(rotated('ending', key_id, 3600)).rejects.toThrow('not active')
     now += 60_001
+    for (const overlap of [60, undefined])
+      await expect(rotated('ending', key_id, overlap)).rejects.toThrow('not active')
     expect(outcome(await post(key, '/v1/refunds', {}))).toBe('401 AUTH.invalid_credentials')
     expect(await statesOf('ending')).toEqual(['expired', 'active'])
-  })
-
-  test('because it has expired cannot be rotated, and stays invalid', async () => {
-    const { key, key_id } = await newKey('expired')
-    await rotated('expired', key_id, 60)
-    expect(await statesOf('expired')).toEqual(['ending', 'active'])
-    now += 60_001
-    for (const overlap of [60, undefined])
-      await expect(rotated('expired', key_id, overlap)).rejects.toThrow('not active')
-    expect(outcome(await post(key, '/v1/refunds', {}))).toBe('401 AUTH.invalid_credentials')
-    expect(await service.items('expired', 'api_key')).toHaveLength(2)
   })
 
   test('because it was revoked is not active again after its end', async () => {

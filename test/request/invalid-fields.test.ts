@@ -44,156 +44,58 @@ describe('the problem with a field', () => {
     ])
   })
 
+  const pair = v.pipe(text, characters(2, 3))
+  const number = v.number()
+  const never = v.check<string>(() => false)
+  const whole = v.pipe(number, v.safeInteger())
+  const list = v.picklist(['a', 'c'])
+  const noTime = (actual: number) => ({ reason: 'no_such_time', actual })
+  const type = (expected: string, actual: string) => ({ reason: 'type', type: expected, actual })
+  const short = { reason: 'too_short', actual: 1 }
+  const long = { reason: 'too_long', max: 2, actual: 3 }
+  const charset = { reason: 'charset', regex: '^\\P{Cs}*$', actual: 1 }
+  const utcRequired = { reason: 'utc_required', regex: 'Z$', actual: 25 }
+  const pattern = dateTimePattern.source
+
   test.each<[string, v.GenericSchema, unknown, string, object]>([
+    ['too few characters', pair, '😀', 'length', { ...short, min: 2, max: 3 }],
+    ['too many characters', pair, 'abcd', 'length', { ...long, min: 2, max: 3, actual: 4 }],
+    ['a short text', v.pipe(text, v.minLength(3)), '😀', 'length', { ...short, min: 3 }],
+    ['a long text', v.pipe(text, v.maxLength(2)), '😀😀😀', 'length', long],
+    ['a short array', v.pipe(numbers, v.minLength(2)), [1], 'length', { ...short, min: 2 }],
+    ['a long array', v.pipe(numbers, v.maxLength(2)), [1, 2, 3], 'length', long],
+    ['a small number', v.pipe(number, v.minValue(2)), 1, 'range', { reason: 'too_small', min: 2, actual: 1 }],
+    ['a large number', v.pipe(number, v.maxValue(1)), 2, 'range', { reason: 'too_large', max: 1, actual: 2 }],
+    ['no text of a list', list, 'bb', 'enum', { reason: 'not_allowed', allowed: ['a', 'c'], actual: 2 }],
     [
-      'characters, too few',
-      v.pipe(text, characters(2, 3)),
-      '😀',
-      'length',
-      { reason: 'too_short', min: 2, max: 3, actual: 1 },
-    ],
-    [
-      'characters, too many',
-      v.pipe(text, characters(2, 3)),
-      'abcd',
-      'length',
-      { reason: 'too_long', min: 2, max: 3, actual: 4 },
-    ],
-    [
-      'a text too short',
-      v.pipe(text, v.minLength(3)),
-      '😀',
-      'length',
-      { reason: 'too_short', min: 3, actual: 1 },
-    ],
-    [
-      'a text too long',
-      v.pipe(text, v.maxLength(2)),
-      '😀😀',
-      'length',
-      { reason: 'too_long', max: 2, actual: 2 },
-    ],
-    [
-      'an array too short',
-      v.pipe(numbers, v.minLength(2)),
-      [1],
-      'length',
-      { reason: 'too_short', min: 2, actual: 1 },
-    ],
-    [
-      'an array too long',
-      v.pipe(numbers, v.maxLength(1)),
-      [1, 2],
-      'length',
-      { reason: 'too_long', max: 1, actual: 2 },
-    ],
-    [
-      'a number too small',
-      v.pipe(v.number(), v.minValue(2)),
-      1,
-      'range',
-      { reason: 'too_small', min: 2, actual: 1 },
-    ],
-    [
-      'a number too large',
-      v.pipe(v.number(), v.maxValue(1)),
-      2,
-      'range',
-      { reason: 'too_large', max: 1, actual: 2 },
-    ],
-    [
-      'a text of no list',
-      v.picklist(['a', 'c']),
-      'bb',
-      'enum',
-      { reason: 'not_allowed', allowed: ['a', 'c'], actual: 2 },
-    ],
-    [
-      'a text of a list of one',
+      'not the only text',
       v.picklist(['a']),
       'b',
       'enum',
       { reason: 'not_allowed', allowed: ['a'], actual: 1 },
     ],
-    ['a number of a list of texts', v.picklist(['a']), 1, 'type', { reason: 'type', actual: 'number' }],
+    ['a number of a list of texts', list, 1, 'type', { reason: 'type', actual: 'number' }],
     ['a pattern', v.pipe(text, v.regex(/^a$/)), 'b', 'format', { reason: 'format', regex: '^a$', actual: 1 }],
+    ['a character set', v.pipe(text, never), 'b', 'format', charset],
+    ['a day that does not exist', instant, '2030-02-30T00:00:00Z', 'format', noTime(20)],
+    ['a leap second within a month', instant, '2030-02-20T23:59:60Z', 'format', noTime(20)],
+    ['an offset that does not exist', instant, '2030-02-20T00:00:00+24:00', 'format', noTime(25)],
+    ['a time after 9999 in UTC', instant, '9999-12-31T23:59:59-01:00', 'format', noTime(25)],
+    ['a text that is no date', instant, 'b', 'format', { reason: 'date-time', regex: pattern, actual: 1 }],
+    ['a date with an offset', utcInstant, '2026-03-01T00:00:00+00:00', 'format', utcRequired],
+    ['a text for a number', number, 'b', 'type', type('number', 'string')],
+    ['a text for an object', v.strictObject({}), 'b', 'type', type('object', 'string')],
+    ['a text for an array', numbers, 'b', 'type', type('array', 'string')],
     [
-      'a character set',
-      v.pipe(
-        text,
-        v.check(() => false),
-      ),
-      'b',
-      'format',
-      { reason: 'charset', regex: '^\\P{Cs}*$', actual: 1 },
-    ],
-    [
-      'a day that does not exist',
-      instant,
-      '2030-02-30T00:00:00Z',
-      'format',
-      { reason: 'no_such_time', actual: 20 },
-    ],
-    [
-      'a leap second in the middle of a month',
-      instant,
-      '2030-02-20T23:59:60Z',
-      'format',
-      { reason: 'no_such_time', actual: 20 },
-    ],
-    [
-      'an offset that does not exist',
-      instant,
-      '2030-02-20T00:00:00+24:00',
-      'format',
-      { reason: 'no_such_time', actual: 25 },
-    ],
-    [
-      'a time after the year 9999 in UTC',
-      instant,
-      '9999-12-31T23:59:59-01:00',
-      'format',
-      { reason: 'no_such_time', actual: 25 },
-    ],
-    [
-      'a text that is no date',
-      instant,
-      'b',
-      'format',
-      { reason: 'date-time', regex: dateTimePattern.source, actual: 1 },
-    ],
-    [
-      'a date with an offset',
-      utcInstant,
-      '2026-03-01T00:00:00+00:00',
-      'format',
-      { reason: 'utc_required', regex: 'Z$', actual: 25 },
-    ],
-    ['a text for a number', v.number(), 'b', 'type', { reason: 'type', type: 'number', actual: 'string' }],
-    [
-      'a text for an object',
-      v.strictObject({}),
-      'b',
-      'type',
-      { reason: 'type', type: 'object', actual: 'string' },
-    ],
-    ['a text for an array', numbers, 'b', 'type', { reason: 'type', type: 'array', actual: 'string' }],
-    [
-      'a text for any of several types',
-      v.union([v.number(), v.boolean()]),
+      'neither of two types',
+      v.union([number, v.boolean()]),
       'b',
       'type',
       { reason: 'type', actual: 'string' },
     ],
-    ['null', v.number(), null, 'type', { reason: 'type', type: 'number', actual: 'null' }],
-    ['an array', v.number(), [], 'type', { reason: 'type', type: 'number', actual: 'array' }],
-    [
-      'a fraction',
-      v.pipe(v.number(), v.safeInteger()),
-      1.5,
-      'type',
-      { reason: 'integer', integer: true, actual: 1.5 },
-    ],
+    ['null', number, null, 'type', type('number', 'null')],
+    ['an array', number, [], 'type', type('number', 'array')],
+    ['a fraction', whole, 1.5, 'type', { reason: 'integer', integer: true, actual: 1.5 }],
   ])('%s', (_, schema, field, rule, problem) => {
     const code = `VALIDATION.field.${rule}`
     expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual([
@@ -202,14 +104,9 @@ describe('the problem with a field', () => {
     ])
   })
 
+  const zone = { reason: 'timezone_required', regex: pattern, actual: 19 }
   test.each<[string, v.GenericSchema, unknown, string, object]>([
-    [
-      'a date',
-      instant,
-      '2026-03-01T00:00:00',
-      'VALIDATION.datetime.timezone_required',
-      { reason: 'timezone_required', regex: dateTimePattern.source, actual: 19 },
-    ],
+    ['a date', instant, '2026-03-01T00:00:00', 'VALIDATION.datetime.timezone_required', zone],
     ['an address', Email, 'b', 'VALIDATION.email', { reason: 'email', max: 254, actual: 1 }],
     ['an immutable field', v.never(), 1, 'AUTHZ.field.denied', { reason: 'immutable', actual: 'number' }],
   ])('may have a code of its own: %s', (_, schema, field, code, problem) => {

@@ -1,6 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals'
-import { jsonLog, type RequestLine } from '#shared/platform/base/log.ts'
+import { describe, expect, test } from '@jest/globals'
+import type { RequestLine } from '#shared/platform/base/log.ts'
 import { startService } from '#test/support/service.ts'
+import { writtenLog } from '#test/support/written-log.ts'
 
 const service = await startService()
 const order = { cart_id: 'cart-1', amount_minor: 100, currency: 'EUR' }
@@ -67,11 +68,6 @@ describe('the log line of a request', () => {
 
 test('tenant and source are members of the written line', async () => {
   const line = await lineOf(() => place('acme'))
-  const written: string[] = []
-  const write = jest
-    .spyOn(process.stdout, 'write')
-    .mockImplementation((text) => written.push(String(text)) > 0)
-  jsonLog('test').request({ ...(line as RequestLine), source: 'hash' })
-  write.mockRestore()
-  expect(JSON.parse(written[0] ?? '')).toMatchObject({ message: 'request', tenant: 'acme', source: 'hash' })
+  const [written = ''] = writtenLog((log) => log.request({ ...(line as RequestLine), source: 'hash' }))
+  expect(JSON.parse(written)).toMatchObject({ message: 'request', tenant: 'acme', source: 'hash' })
 })
