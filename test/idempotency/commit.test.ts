@@ -193,28 +193,18 @@ describe('an event on its item', () => {
   const commitEvents = (item: Item, ...events: OutgoingEvent[]) =>
     commitOf({ writes: [create(item)], events })
 
+  const [name, rest] = ['a.v1', { status: 'new' }]
+  const derived = { name, id: expect.any(String) as never }
   test.each<[string, OutgoingEvent, StoredEvent]>([
-    ['is its name if the item holds its data', { name: 'a.v1', held, data }, 'a.v1'],
+    ['is its name if the item holds its data', { name, held, data }, name],
+    ['has the rest of its data', { name, held, data: { ...data, ...rest } }, { name, rest }],
     [
-      'has the rest of its data',
-      { name: 'a.v1', held, data: { ...data, status: 'new' } },
-      { name: 'a.v1', rest: { status: 'new' } },
+      'has what the item does not have',
+      { name, held, data: { ...data, id: later } },
+      { name, rest: { id: later } },
     ],
-    [
-      'has a value that the item does not have',
-      { name: 'a.v1', held, data: { ...data, id: later } },
-      { name: 'a.v1', rest: { id: later } },
-    ],
-    [
-      'has its whole data without a definition of what is held',
-      { name: 'a.v1', data },
-      { name: 'a.v1', data },
-    ],
-    [
-      'has its id if that does not depend on the commit',
-      { name: 'a.v1', held, data, once: 'x' },
-      { name: 'a.v1', id: expect.any(String) as never },
-    ],
+    ['has its whole data without a definition of what is held', { name, data }, { name, data }],
+    ['has its id if that does not depend on the commit', { name, held, data, once: 'x' }, derived],
   ])('%s', async (_, outgoing, stored) => {
     await commitEvents(order, outgoing)
     expect(outbox().events).toEqual([stored])

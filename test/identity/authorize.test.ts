@@ -256,19 +256,14 @@ describe('an item that is read by id', () => {
     expect(calls).toBe(0)
   })
 
-  test('of another tenant looks absent, and is audited as cross-tenant access', async () => {
-    const { id } = await idOf('other')
-    expect(await denial(read(id))).toEqual({ ...absent, reason: 'AUTHZ.scope.tenant' })
-  })
-
-  test('of another tenant is forbidden if the settings say so', async () => {
-    const { id } = await idOf('other')
-    expect(await denial(read(id, own, 403))).toEqual({
-      code: 'AUTHZ.scope.tenant',
-      reason: 'AUTHZ.scope.tenant',
-      target: 'order',
-      http: 403,
-    })
+  const reason = 'AUTHZ.scope.tenant'
+  test.each([
+    ['of another tenant looks absent, and is audited as cross-tenant access', 'other', 404, absent],
+    ['of another tenant is forbidden if the settings say so', 'other', 403, { code: reason, http: 403 }],
+    ['of a blocked tenant looks like that of any other tenant', 'blocked', 404, absent],
+  ] as const)('%s to callers of one', async (_, tenant, status, denied) => {
+    const { id } = await idOf(tenant)
+    expect(await denial(read(id, own, status))).toEqual({ target: 'order', ...denied, reason })
   })
 
   test('of another tenant is returned to a caller of all tenants', async () => {
@@ -279,11 +274,6 @@ describe('an item that is read by id', () => {
   test('of a blocked tenant is refused to a caller of all tenants', async () => {
     const { id } = await idOf('blocked')
     await expect(read(id, all)).rejects.toMatchObject({ code: 'POLICY.account.locked' })
-  })
-
-  test('of a blocked tenant looks like that of any other tenant to callers of one', async () => {
-    const { id } = await idOf('blocked')
-    expect(await denial(read(id))).toEqual({ ...absent, reason: 'AUTHZ.scope.tenant' })
   })
 
   test('that the index finds and the table no longer has is absent', async () => {

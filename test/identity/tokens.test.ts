@@ -251,6 +251,8 @@ describe('a forged token is rejected', () => {
 
   const codeOf = (token: string, changes: Partial<Settings> = {}) =>
     verify(verifierOf(changes), `Bearer ${token}`).then(String, ({ code }: Failure) => code)
+  const forged = (header: object, key: Parameters<SignJWT['sign']>[0]) =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'test', typ: 'at+jwt', ...header }).sign(key)
 
   test('without a signature', async () => {
     expect(await codeOf(new UnsecuredJWT(claims).encode())).toBe(refused)
@@ -258,34 +260,21 @@ describe('a forged token is rejected', () => {
 
   test('signed with the public key as a shared secret', async () => {
     const secret = new TextEncoder().encode(JSON.stringify(keySet.keys[0]))
-    const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'HS256', kid: 'test', typ: 'at+jwt' })
-      .sign(secret)
-    expect(await codeOf(token)).toBe(refused)
+    expect(await codeOf(await forged({ alg: 'HS256' }, secret))).toBe(refused)
   })
 
   test('with a key in its header', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256')
-    const header = {
-      alg: 'ES256',
-      kid: 'test',
-      typ: 'at+jwt',
-      jwk: await exportJWK(publicKey),
-      jku: 'http://127.0.0.1:1/keys',
-    }
-    expect(await codeOf(await new SignJWT(claims).setProtectedHeader(header).sign(privateKey))).toBe(refused)
+    const header = { jwk: await exportJWK(publicKey), jku: 'http://127.0.0.1:1/keys' }
+    expect(await codeOf(await forged(header, privateKey))).toBe(refused)
   })
 
   test('with an algorithm that the issuer does not use', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES384')
-    const [issuer] = localSettings['auth.issuers']
-    if (!issuer) throw new Error('no issuer')
     const keys = { keys: [{ ...(await exportJWK(publicKey)), kty: 'EC', kid: 'test' }] }
-    const changes = { 'auth.issuers': [{ ...issuer, keys }] } as Partial<Settings>
-    const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'ES384', kid: 'test', typ: 'at+jwt' })
-      .sign(privateKey)
-    expect(await codeOf(token, changes)).toBe(refused)
+    const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, keys }))
+    const token = await forged({ alg: 'ES384' }, privateKey)
+    expect(await codeOf(token, { 'auth.issuers': issuers } as Partial<Settings>)).toBe(refused)
   })
 
   test('with changed claims', async () => {
