@@ -46,11 +46,22 @@ const canceled = (...codes: string[]) => ({
 describe('a DynamoDB call', () => {
   const busy = Array.from({ length: 20 }, (_, n) => ({ ...canceled('None', 'TransactionConflict'), n }))
 
-  test.each([
-    ['throttling', { name: 'ThrottlingException' }],
-    ['a broken connection', { code: 'ECONNRESET' }],
+  test.each<[string, object]>([
+    ...[
+      'ProvisionedThroughputExceededException',
+      'ThrottlingException',
+      'RequestLimitExceeded',
+      'TransactionConflictException',
+      'TransactionInProgressException',
+      'TimeoutError',
+    ].map((name): [string, object] => [name, { name }]),
+    ...['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND'].map(
+      (code): [string, object] => [code, { name: 'Error', code }],
+    ),
+    ...['ThrottlingError', 'ProvisionedThroughputExceeded', 'TransactionConflict'].map(
+      (code): [string, object] => [`a transaction that is canceled by ${code}`, canceled('None', code)],
+    ),
     ['a server error', { $metadata: { httpStatusCode: 500 } }],
-    ['a transaction conflict', canceled('None', 'TransactionConflict')],
   ])('is retried after %s', async (_, error) => {
     expect(await run([error])).toMatchObject({ outcome: 'done', calls: 2 })
   })

@@ -81,7 +81,10 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   limits: {
     sources: ['shared/platform/request/rate-limit.ts', 'shared/platform/table/window.ts'],
-    tests: ['test/request/{counters,endpoints,throttle}.test.ts', 'test/discounts/guesses.test.ts'],
+    tests: [
+      'test/request/{counters,deployment-limits,endpoints,throttle}.test.ts',
+      'test/discounts/guesses.test.ts',
+    ],
   },
   lists: {
     sources: ['shared/platform/listing/{order,read-index}.ts'],

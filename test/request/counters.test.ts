@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Key } from '#shared/platform/table/keys.ts'
 import type { Change, Put, Table, Update } from '#shared/platform/table/table.ts'
-import { type Counter, countIn, uncountRequest } from '#shared/platform/table/window.ts'
+import { type Counter, countIn, hasRoom, uncountRequest } from '#shared/platform/table/window.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
 const table = openTable(await newTable())
@@ -32,6 +33,13 @@ describe('several counters of one request', () => {
     await count(address, source)
     await expect(count(address, source)).rejects.toMatchObject(refused(60))
     await expect(count(source)).resolves.toBe(now)
+  })
+
+  test('do not count what a larger limit rejects', async () => {
+    for (let n = 0; n < 3; n += 1) await count(source)
+    for (let n = 0; n < 3; n += 1) await expect(count(address, source)).rejects.toMatchObject(refused(300))
+    await count(address)
+    await expect(count(address)).resolves.toBe(now)
   })
 
   test('return the longest wait', async () => {
@@ -78,17 +86,47 @@ test('a request is removed once', async () => {
   await expect(count(address)).rejects.toMatchObject(refused(60))
 })
 
+test('a removal keeps what others change at the same time', async () => {
+  const wide = { ...address, limit: 4 }
+  const first = await count(wide)
+  now += 1
+  const second = await count(wide)
+  const racing: Table = {
+    ...table,
+    async put(change) {
+      racing.put = table.put
+      await uncountRequest(wide, first, table, clock)
+      now += 1
+      await count(wide)
+      return table.put(change)
+    },
+  }
+  await uncountRequest(wide, second, racing, clock)
+  // The window has the third request.
+  for (let n = 0; n < 3; n += 1) await count(wide)
+  await expect(count(wide)).rejects.toMatchObject(refused(60))
+})
+
+test('an event that is not a request fits or does not', async () => {
+  const results = []
+  for (let n = 0; n < 3; n += 1) results.push(await hasRoom(address, table, clock))
+  expect(results).toEqual([true, true, false])
+})
+
 /** Records the changes of the table, of which updates may be refused as if the window changed all the time. */
 function recorded(refusals = 0) {
   const calls: string[] = []
   const slept: number[] = []
+  /** The windows that were changed. */
+  const keys: Key[] = []
   const changeOne =
     (name: 'put' | 'update') =>
     async <C extends Change>(change: C) => {
       calls.push(name)
+      const { pk, sk } = 'update' in change ? change.update : (change as Put).item
+      keys.push({ pk, sk })
       if (calls.length > refusals)
         return name === 'put' ? table.put(change as Put) : table.update(change as Update)
-      const { pk, sk } = 'update' in change ? change.update : (change as Put).item
       return { index: 0, existing: await table.get({ pk, sk }) }
     }
   const recording: Table = {
@@ -108,6 +146,7 @@ function recorded(refusals = 0) {
   return {
     calls,
     slept,
+    keys,
     count: (...counters: Counter[]) => countIn(counters, recording, sleeping),
     recording,
     sleeping,
@@ -150,6 +189,23 @@ describe('the writes of a counter', () => {
     expect(calls).toEqual(['update', 'update', 'update'])
   })
 
+  test('are one for a request that the smallest of its limits rejects', async () => {
+    const { calls, count } = recorded()
+    for (let n = 0; n < 2; n += 1) await count(address)
+    await expect(count(source, address)).rejects.toMatchObject(refused(60))
+    expect(calls).toEqual(['update', 'update', 'update'])
+  })
+
+  test('let the table delete a window once its last request has left it', async () => {
+    const { keys, count } = recorded()
+    const expiry = async () => (keys[0] && (await table.get(keys[0])))?.expires_at
+    for (const pause of [0, 1500, 60_000]) {
+      now += pause
+      await count(address)
+      expect(await expiry()).toBe(Math.ceil(now / 1000) + address.windowSeconds)
+    }
+  })
+
   test('pause while others change the window, and end after twelve', async () => {
     await count(address)
     const { calls, slept, count: counted } = recorded(Number.POSITIVE_INFINITY)
@@ -160,11 +216,12 @@ describe('the writes of a counter', () => {
     expect([calls.length, slept]).toEqual([12, Array(10).fill(50)])
   })
 
-  test('of a removal end after twelve', async () => {
+  test('of a removal pause, and end after twelve', async () => {
     const countedAt = await count(address)
-    const { calls, recording, sleeping } = recorded(Number.POSITIVE_INFINITY)
+    const { calls, slept, recording, sleeping } = recorded(Number.POSITIVE_INFINITY)
     await uncountRequest(address, countedAt, recording, sleeping)
     expect(calls).toEqual(['get', ...Array(12).fill('put')])
+    expect(slept).toEqual(Array(12).fill(50))
   })
 })
 

@@ -25,6 +25,13 @@ describe('a condition', () => {
       { ':v0': 'x' },
     ],
     [
+      'that the item is absent or has a shorter list',
+      { absentOrShorter: { attribute: 'times', length: 5 } },
+      'attribute_not_exists(pk) OR size(#n0) < :v0',
+      { '#n0': 'times' },
+      { ':v0': 5 },
+    ],
+    [
       'on its state',
       {
         matches: { version: 1, color: 'red' },

@@ -3,8 +3,8 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
-import type { Change, Table } from '#shared/platform/table/table.ts'
+import type { Item, Key } from '#shared/platform/table/keys.ts'
+import type { Change, Table, TableAccess } from '#shared/platform/table/table.ts'
 import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
 
 interface Sent {
@@ -22,6 +22,7 @@ let sent: Sent[]
 let responses: object[]
 let clock: MovableClock
 let table: Table
+let openTable: (access?: Partial<TableAccess>) => Table
 beforeEach(() => {
   sent = []
   responses = []
@@ -38,7 +39,9 @@ beforeEach(() => {
       return response
     },
   } as unknown as DynamoDBClient
-  table = dynamodbTable(client, name, { clock, budget: startBudget(clock, 10_000) })
+  openTable = (access) =>
+    dynamodbTable(client, name, { clock, budget: startBudget(clock, 10_000), ...access })
+  table = openTable()
 })
 const errorOf = (errorName: string, members: object = {}) =>
   Object.assign(new Error(errorName), { name: errorName, ...members })
@@ -185,6 +188,17 @@ describe('a read of many keys', () => {
     expect(clock.now() - from).toBe(12.5 + 25)
   })
 
+  test('ends after three requests in a row that read nothing', async () => {
+    const left = (...some: Key[]) => ({
+      UnprocessedKeys: { [name]: { Keys: some.map((one) => marshall(one)) } },
+    })
+    const one = { Responses: { [name]: keys.slice(0, 1).map((some) => marshall(some)) } }
+    responses = [left(...keys), left(...keys), { ...one, ...left(...keys.slice(1)) }]
+    responses.push(...Array(3).fill(left(...keys.slice(1))))
+    await expect(table.getMany(keys)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    expect(sent).toHaveLength(6)
+  })
+
   test('does not pause before the first request', async () => {
     clock.jitter = () => 0.5
     const from = clock.now()
@@ -221,6 +235,32 @@ describe('a put', () => {
   test('fails with any other error', async () => {
     responses = [errorOf('ValidationException')]
     await expect(table.put({ item, condition: 'none' })).rejects.toThrow('ValidationException')
+  })
+})
+
+describe('an update', () => {
+  const append = { update: key, set: { at: 1 }, append: { times: [7, 8] }, condition: 'none' } as const
+
+  test('appends to a list, which may be absent', async () => {
+    expect(await table.update(append)).toBeUndefined()
+    expect(sent).toMatchObject([
+      {
+        command: 'UpdateItemCommand',
+        input: {
+          TableName: name,
+          Key: marshall(key),
+          UpdateExpression: 'SET #n0 = :v0, #n1 = list_append(if_not_exists(#n1, :v1), :v2)',
+          ExpressionAttributeNames: { '#n0': 'at', '#n1': 'times' },
+          ExpressionAttributeValues: marshall({ ':v0': 1, ':v1': [], ':v2': [7, 8] }),
+          ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+        },
+      },
+    ])
+  })
+
+  test('returns the existing item if its condition fails', async () => {
+    responses = [errorOf('ConditionalCheckFailedException', { Item: marshall(item) })]
+    expect(await table.update(append)).toEqual({ index: 0, existing: item })
   })
 })
 
@@ -414,5 +454,57 @@ describe('an insert of many items', () => {
   test('of no items calls nothing', async () => {
     expect(await table.insertMany([])).toEqual([])
     expect(sent).toEqual([])
+  })
+})
+
+describe('a partition that throttles', () => {
+  const inPartition = (pk: string, sk = '1') => ({ pk, sk })
+  const range = (partition: string) => ({ partition, low: 'a', high: 'b', descending: false, limit: 7 })
+  const reads = {
+    get: (pk) => table.get(inPartition(pk)),
+    getMany: (pk) => table.getMany([inPartition(pk)]),
+    readRange: (pk) => table.readRange(range(pk)),
+    countRange: (pk) => table.countRange(range(pk), {}),
+  } satisfies Record<string, (pk: string) => Promise<unknown>>
+  const writes = {
+    put: (pk) => table.put({ item: inPartition(pk), condition: 'none' }),
+    update: (pk) => table.update({ update: inPartition(pk), set: { at: 1 }, condition: 'none' }),
+    transact: (pk) => table.transact([{ remove: inPartition(pk), condition: 'none' }]),
+    insertMany: (pk) => table.insertMany([inPartition(pk)]),
+  } satisfies Record<string, (pk: string) => Promise<unknown>>
+  const all = { ...reads, ...writes }
+
+  /** The number of requests of a call right after a partition throttled another. */
+  async function sentAfter(throttled: Promise<unknown>, call: () => Promise<unknown>): Promise<number> {
+    await throttled.catch(() => {})
+    sent = []
+    await call().catch(() => {})
+    return sent.length
+  }
+
+  beforeEach(() => {
+    table = openTable({ criticality: 'sheddable' })
+    responses = Array(3).fill(errorOf('ThrottlingException'))
+  })
+
+  test.each(Object.keys(all) as (keyof typeof all)[])('is not sent %s again at once', async (call) => {
+    expect(await sentAfter(all[call]('busy'), () => all[call]('busy'))).toBe(0)
+  })
+
+  test.each(Object.keys(all) as (keyof typeof all)[])('does not hold back %s of another', async (call) => {
+    expect(await sentAfter(all[call]('busy'), () => all[call]('idle'))).toBe(1)
+  })
+
+  test('holds back its other reads', async () => {
+    expect(await sentAfter(reads.get('busy'), () => reads.readRange('busy'))).toBe(0)
+  })
+
+  test('of reads does not hold back writes', async () => {
+    expect(await sentAfter(reads.get('busy'), () => writes.put('busy'))).toBe(1)
+  })
+
+  test('of the index by id holds back searches of that id only', async () => {
+    expect(await sentAfter(table.findById('order', '1'), () => table.findById('order', '1'))).toBe(0)
+    expect(await sentAfter(Promise.resolve(), () => table.findById('order', '2'))).toBe(1)
   })
 })

@@ -12,9 +12,7 @@ const settleMilliseconds = 300
 const maxInPart = 200
 
 /** What counters need to know of an outcome. */
-type CountedOutcome = Pick<Outcome, 'status' | 'failure'> & {
-  response: Pick<Outcome['response'], 'status' | 'body'>
-}
+type CountedOutcome = Pick<Outcome, 'status' | 'failure'> & { response: Pick<Outcome['response'], 'body'> }
 
 /** A request that its counters admitted. */
 export interface CountedRequest {
@@ -53,20 +51,19 @@ export async function countRequest(
     async settle(outcome) {
       // A request that used up its time is a guess like any other.
       const table = context.tableWithin(settleMilliseconds)
-      const isReplay = outcome.status === 'replayed'
-      const isFailure = ofFailures.length > 0 && !isReplay && hasFailed(outcome, route)
-      const changes = [
-        ...(isReplay ? ofRequests.map((counter) => uncountRequest(counter, countedAt, table, clock)) : []),
-        ...(isFailure ? ofFailures.map((counter) => countIn([counter], table, clock)) : []),
-      ]
-      await Promise.allSettled(changes)
+      if (outcome.status === 'replayed')
+        await Promise.allSettled(
+          ofRequests.map((counter) => uncountRequest(counter, countedAt, table, clock)),
+        )
+      else if (hasFailed(outcome, route))
+        await Promise.allSettled(ofFailures.map((counter) => countIn([counter], table, clock)))
     },
   }
 }
 
 /** Returns whether a request failed by its caller's fault. A fault of the service and a retryable error are no guesses. */
-function hasFailed({ response: { status, body }, failure }: CountedOutcome, { isFailure }: Route): boolean {
-  if (status >= 400) return status < 500 && failure?.retryable !== true
+function hasFailed({ response: { body }, failure }: CountedOutcome, { isFailure }: Route): boolean {
+  if (failure) return failure.http < 500 && !failure.retryable
   return body !== undefined && (isFailure?.(JSON.parse(body)) ?? false)
 }
 
@@ -76,16 +73,18 @@ async function limitedByDeployment(context: RequestContext): Promise<CountedLimi
   const limits = settings['limits.other'][operation] ?? []
   const tenant = caller?.tenant ?? scope.tenant
   const counters = limits.map(async ({ per, ...limit }): Promise<CountedLimit> => {
-    if (per === 'principal') return { ...limit, subject: [operation, tenant, principalOf(caller)] }
+    const { counts, windowSeconds } = limit
+    // Two limits may be of one kind: a short and a long window, or requests and failures.
+    const subjectOf = (one: string) => [operation, tenant, per, counts, String(windowSeconds), one]
+    if (per === 'principal') return { ...limit, subject: subjectOf(principalOf(caller)) }
     if (per === 'source') {
       const hash = keyedHash(await derivedKey('throttles v1'), source)
-      return { ...limit, subject: [operation, tenant, 'source', hash] }
+      return { ...limit, subject: subjectOf(hash) }
     }
     // All of a tenant's callers share this window: its parts keep a busy one from being a hot item.
     const parts = Math.ceil(limit.limit / maxInPart)
     const part = Math.floor(clock.jitter() * parts)
-    const subject = [operation, tenant, 'tenant', String(part)]
-    return { ...limit, limit: Math.ceil(limit.limit / parts), subject }
+    return { ...limit, limit: Math.ceil(limit.limit / parts), subject: subjectOf(String(part)) }
   })
   return Promise.all(counters)
 }

@@ -45,16 +45,15 @@ export async function checkRoom(counters: readonly Counter[], table: Table, cloc
  */
 export async function countIn(counters: readonly Counter[], table: Table, clock: Clock): Promise<number> {
   const now = clock.now()
-  const admitted: Counter[] = []
   // The smallest limit comes first: a flood that it rejects is not counted by the others before.
-  for (const counter of counters.toSorted((one, other) => one.limit - other.limit)) {
+  const ordered = counters.toSorted((one, other) => one.limit - other.limit)
+  for (const [index, counter] of ordered.entries()) {
     const wait = await admit(counter, now, table, clock)
-    if (wait > 0) {
-      await Promise.allSettled(admitted.map((one) => uncountRequest(one, now, table, clock)))
-      if (counters.length > 1) await checkRoom(counters, table, clock)
-      throw refused(wait, [counter])
-    }
-    admitted.push(counter)
+    if (wait === 0) continue
+    const admitted = ordered.slice(0, index)
+    await Promise.allSettled(admitted.map((one) => uncountRequest(one, now, table, clock)))
+    if (counters.length > 1) await checkRoom(counters, table, clock)
+    throw refused(wait, [counter])
   }
   return now
 }
@@ -73,10 +72,10 @@ async function admit(counter: Counter, now: number, table: Table, clock: Clock):
     if (wait > 0) return wait
     if (round === maxRounds) return 1
     if (round > 1) await clock.sleep(clock.jitter() * maxPauseMilliseconds)
-    const hasRoom = timesOf(window).length < counter.limit
-    refusal = hasRoom
-      ? await table.update(appended(counter, now))
-      : await table.put(replaced(window, { times: [...recent(counter, window, now), now] }))
+    if (window && timesOf(window).length >= counter.limit) {
+      const times = [...recent(counter, window, now), now]
+      refusal = await table.put(replaced(window, { times, ...expiry(counter, now) }))
+    } else refusal = await table.update(appended(counter, now))
   }
   return 0
 }
@@ -86,14 +85,18 @@ function appended(counter: Counter, now: number): Update {
     update: keyOf(counter),
     append: { times: [now] },
     increment: ['version'],
-    set: { expires_at: Math.ceil(now / 1000) + counter.windowSeconds },
+    set: expiry(counter, now),
     condition: { absentOrShorter: { attribute: 'times', length: counter.limit } },
   }
 }
 
+/** The expiry of a window, in seconds since 1970: the end of its latest request. */
+function expiry({ windowSeconds }: Counter, now: number): { expires_at: number } {
+  return { expires_at: Math.ceil(now / 1000) + windowSeconds }
+}
+
 /** Replaces a window if it has not changed since it was read. */
-function replaced(window: Item | undefined, changes: { times: number[] }): Put {
-  if (!window) throw new Error('an absent window has room')
+function replaced(window: Item, changes: { times: number[]; expires_at?: number }): Put {
   const version = Number(window.version)
   return { item: { ...window, ...changes, version: version + 1 }, condition: { matches: { version } } }
 }
@@ -106,7 +109,7 @@ export async function uncountRequest(
   clock: Clock,
 ): Promise<void> {
   let window = await table.get(keyOf(counter))
-  for (let round = 0; round < maxRounds; round += 1) {
+  for (let round = 0; window && round < maxRounds; round += 1) {
     const times = timesOf(window)
     const index = times.indexOf(countedAt)
     if (index < 0) return
@@ -119,9 +122,7 @@ export async function uncountRequest(
 
 async function readWindows(counters: readonly Counter[], table: Table): Promise<(Item | undefined)[]> {
   const keys = counters.map(keyOf)
-  const [first, ...others] = keys
-  if (first && others.length === 0) return [await table.get(first)]
-  const found = keys.length > 0 ? await table.getMany(keys) : []
+  const found = await table.getMany(keys)
   return keys.map(({ pk }) => found.find((item) => item.pk === pk))
 }
 

@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import * as v from 'valibot'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
+import { defineRoute } from '#shared/platform/request/route.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { type Answer, type Service, startService } from '#test/support/service.ts'
+import { profile } from '#test/support/settings.ts'
+
+/** The limits of a deployment, its setting limits.other, on endpoints of this test. */
+type Limit = Settings['limits.other'][string][number]
+
+const counted = defineRoute({
+  operation: 'tests.counted',
+  method: 'POST',
+  path: '/tests/counted',
+  summary: 'Be counted',
+  description: 'An operation of this test.',
+  auth: 'bearer',
+  access: 'create',
+  idempotency: 'accepted',
+  body: () => v.strictObject({ fault: v.optional(v.picklist(['caller', 'busy', 'bug'])) }),
+  reply: { status: () => 200, schema: () => v.strictObject({}) },
+  errors: ['CONFLICT.soft_deleted'],
+  uses: ['secret.read'],
+  impact: 'Nothing.',
+})
+const other = { ...counted, operation: 'tests.other', path: '/tests/other' }
+const faults = {
+  caller: fail('CONFLICT.soft_deleted'),
+  busy: fail('DEPENDENCY.unavailable'),
+  bug: new TypeError('a mistake in the code'),
+}
+const endpoints = [counted, other].map((route) =>
+  defineEndpoint(route, {
+    decide({ body: { fault } }) {
+      if (fault) throw faults[fault]
+      return ok({})
+    },
+  }),
+)
+
+let now: number
+let jitter: number
+/** The calls of the table. */
+let calls: string[]
+beforeEach(() => {
+  now = Date.parse('2026-03-01T12:00:00Z')
+  jitter = 0
+  calls = []
+})
+
+const limit = (limit: number, changes: Partial<Limit> = {}): Limit => {
+  return { limit, windowSeconds: 60, per: 'principal', counts: 'requests', ...changes }
+}
+
+/** Starts a service whose endpoints have these limits each, on a table in memory. */
+async function serve(...limits: Limit[]) {
+  const settings = profile('shared/settings/profiles/local.json', {
+    'limits.other': limits.length > 0 ? { 'tests.counted': limits, 'tests.other': limits } : {},
+  })
+  const service = await startService({
+    settings,
+    clock: { ...systemClock, now: () => now, jitter: () => jitter },
+    only: endpoints,
+    transit: async ({ name, effect }) => {
+      calls.push(name)
+      return effect()
+    },
+  })
+  return (fault?: keyof typeof faults, changes: Parameters<Service['call']>[0] | object = {}) =>
+    service.call({
+      method: 'POST',
+      path: '/tests/counted',
+      as: { tenant: 'acme', role: 'Editor', sub: 'u1' },
+      body: { fault },
+      ...changes,
+    })
+}
+
+/** Calls until the limit is reached. @returns the number of calls before */
+async function admitted(call: () => Promise<Answer>): Promise<number> {
+  for (let count = 0; ; count += 1) if ((await call()).status === 429) return count
+}
+
+test('an operation without a limit makes one call of the table for a request with a key', async () => {
+  const call = await serve()
+  await call(undefined, { headers: { 'Idempotency-Key': 'k' } })
+  expect(calls).toEqual(['transact'])
+})
+
+test('concurrent requests with one key count as one', async () => {
+  const call = await serve(limit(5))
+  const keyed = { headers: { 'Idempotency-Key': 'k' } }
+  const answers = await Promise.all([1, 2, 3].map(() => call(undefined, keyed)))
+  const statuses = answers.map(({ headers }) => headers['Idempotency-Status'])
+  expect(statuses.toSorted()).toEqual(['replayed', 'replayed', 'stored'])
+  expect(await admitted(call)).toBe(4)
+})
+
+test('each operation has its own windows', async () => {
+  const call = await serve(limit(2))
+  await admitted(call)
+  expect(await admitted(() => call(undefined, { path: '/tests/other' }))).toBe(2)
+})
+
+describe('two limits of one kind', () => {
+  test('may have a short and a long window', async () => {
+    const call = await serve(limit(3), limit(4, { windowSeconds: 600 }))
+    expect(await admitted(call)).toBe(3)
+    now += 60_000
+    expect(await admitted(call)).toBe(1)
+  })
+
+  test('may count requests and failures', async () => {
+    const call = await serve(limit(4), limit(2, { counts: 'failures' }))
+    expect(await admitted(call)).toBe(4)
+    now += 60_000
+    expect(await admitted(() => call('caller'))).toBe(2)
+  })
+})
+
+describe('a limit of failures', () => {
+  const failures = limit(2, { counts: 'failures' })
+
+  test('counts those of the caller', async () => {
+    const call = await serve(failures)
+    expect(await admitted(() => call('caller'))).toBe(2)
+  })
+
+  test.each(['busy', 'bug'] as const)('counts no failure of the service (%s)', async (fault) => {
+    const call = await serve(failures)
+    for (let n = 0; n < 3; n += 1) await call(fault)
+    expect(await admitted(() => call('caller'))).toBe(2)
+  })
+})
+
+describe('a limit of a tenant above 200 requests', () => {
+  test('is divided among windows that are chosen at random', async () => {
+    const call = await serve(limit(250, { per: 'tenant' }))
+    jitter = 0.49
+    expect(await admitted(call)).toBe(125)
+    jitter = 0.5
+    expect(await admitted(call)).toBe(125)
+  })
+})
