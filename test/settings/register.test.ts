@@ -154,6 +154,15 @@ describe('a profile', () => {
       { 'orders.list': [{ limit: 5001, windowSeconds: 1, per: 'principal', counts: 'requests' }] },
       /limits\.other at/,
     ],
+    [
+      'limits.other',
+      {
+        'orders.list': [1, 2].map((limit) => {
+          return { limit, windowSeconds: 1, per: 'principal', counts: 'requests' }
+        }),
+      },
+      /limits\.other at orders\.list: two limits have the same per, counts and windowSeconds/,
+    ],
     ['otp.sourceThrottle', { requests: 5001, wrongAttempts: 1, windowSeconds: 1 }, /otp\.sourceThrottle at/],
     ['otp.dailyWrongAttempts', { limit: 1001, knownSourceDays: 1 }, /otp\.dailyWrongAttempts at limit/],
     ['otp.mailsPerAddress', { limit: 101, windowSeconds: 300 }, /otp\.mailsPerAddress at limit/],

@@ -119,13 +119,22 @@ export const requests = {
     'Rate limits of further operations, by operation: of all requests or of failed ones, per principal, source or tenant',
     v.record(
       v.string(),
-      some(
-        v.strictObject({
-          limit: integer(1, 5000),
-          windowSeconds: count,
-          per: v.picklist(['principal', 'source', 'tenant']),
-          counts: v.picklist(['requests', 'failures']),
-        }),
+      v.pipe(
+        some(
+          v.strictObject({
+            limit: integer(1, 5000),
+            windowSeconds: count,
+            per: v.picklist(['principal', 'source', 'tenant']),
+            counts: v.picklist(['requests', 'failures']),
+          }),
+        ),
+        // They would be counted in one window.
+        v.check(
+          (all) =>
+            new Set(all.map(({ per, counts, windowSeconds }) => `${per} ${counts} ${windowSeconds}`)).size ===
+            all.length,
+          'two limits have the same per, counts and windowSeconds',
+        ),
       ),
     ),
   ),
