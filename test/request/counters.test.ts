@@ -70,6 +70,14 @@ describe('several counters of one request', () => {
   })
 })
 
+test('the wait is that of the oldest request, whatever the order in which processes count theirs', async () => {
+  now += 5000
+  await count(address)
+  now -= 5000
+  await count(address)
+  await expect(count(address)).rejects.toMatchObject(refused(60))
+})
+
 test('a removed request makes room for another', async () => {
   await count(address)
   const countedAt = await count(address)
@@ -89,20 +97,20 @@ test('a request is removed once', async () => {
 test('a removal keeps what others change at the same time', async () => {
   const wide = { ...address, limit: 4 }
   const first = await count(wide)
-  now += 1
+  now += 10_000
   const second = await count(wide)
   const racing: Table = {
     ...table,
     async put(change) {
       racing.put = table.put
       await uncountRequest(wide, first, table, clock)
-      now += 1
+      now += 10_000
       await count(wide)
       return table.put(change)
     },
   }
   await uncountRequest(wide, second, racing, clock)
-  // The window has the third request.
+  // The window has the third request, and not the first two.
   for (let n = 0; n < 3; n += 1) await count(wide)
   await expect(count(wide)).rejects.toMatchObject(refused(60))
 })
@@ -135,6 +143,10 @@ function recorded(refusals = 0) {
       calls.push('get')
       return table.get(key)
     },
+    getMany(keys) {
+      calls.push('getMany')
+      return table.getMany(keys)
+    },
     put: changeOne('put'),
     update: changeOne('update'),
   }
@@ -153,7 +165,7 @@ function recorded(refusals = 0) {
   }
 }
 
-describe('the writes of a counter', () => {
+describe('the calls of a counter', () => {
   test('are one for each request', async () => {
     const { calls, count } = recorded()
     await count(address)
@@ -193,7 +205,7 @@ describe('the writes of a counter', () => {
     const { calls, count } = recorded()
     for (let n = 0; n < 2; n += 1) await count(address)
     await expect(count(source, address)).rejects.toMatchObject(refused(60))
-    expect(calls).toEqual(['update', 'update', 'update'])
+    expect(calls).toEqual(['update', 'update', 'update', 'getMany'])
   })
 
   test('let the table delete a window once its last request has left it', async () => {
