@@ -390,6 +390,21 @@ export const defects: Record<string, Defect> = {
     'valid_until === undefined || valid_until > now)',
     'valid_until === undefined || valid_until > 0 * now)',
   ),
+  'a call that is cut off and counts for the schedule': shared(
+    'subscribers/record-attempt.ts',
+    "...(one.reason === 'no_slot' && {",
+    "...(one.reason === 'gone' && {",
+  ),
+  'a call that is cut off and not recorded': shared(
+    'subscribers/send-deliveries.ts',
+    "return record(made, 'retry', work, slotFreeAt(work))",
+    'return postpone(slotFreeAt(work), work)',
+  ),
+  'an entry of a waiting delivery with a key that was used': shared(
+    'subscribers/delivery.ts',
+    "derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))",
+    'derivedIdAt(due, delivery)',
+  ),
   'a slot that is never free again': shared(
     'subscribers/subscriber-health.ts',
     "return now + settings['deliveries.timeoutSeconds'] * 1000 + lease",
