@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { admin, audit, editor, locks, made, stored, viewer } from './code-calls.ts'
+import { startService } from '#test/support/service.ts'
+import { admin, audit, codeCalls, editor, locks, made, stored, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 const listed = async (tenant: string, query = {}, role = admin) =>
@@ -49,6 +51,36 @@ describe('a soft delete', () => {
     }
     expect(await stored(service, 'again', id)).toEqual(before)
     expect(await audit(service, 'again')).toHaveLength(1)
+  })
+
+  test('that is repeated with a stale tag is rejected', async () => {
+    const { id, etag } = await made(calls, 'repeated')
+    await calls.softDelete(editor('repeated'), id)
+    const { headers } = await calls.read(editor('repeated'), id)
+    const again = (tag = '') => calls.softDelete(editor('repeated'), id, { headers: { 'If-Match': tag } })
+    expect(outcome(await again(etag))).toBe('412 CONFLICT.etag.mismatch')
+    expect((await again(headers.ETag)).status).toBe(204)
+  })
+
+  test('with the current tag leaves the same item as one without', async () => {
+    const [one, other] = [await made(calls, 'alike'), await made(calls, 'alike')]
+    await calls.softDelete(editor('alike'), one.id, { headers: { 'If-Match': one.etag } })
+    await calls.softDelete(editor('alike'), other.id)
+    const own = { sk: '', id: '', code: '', created_at: '', updated_at: '' }
+    const [tagged, plain] = await Promise.all([one, other].map(({ id }) => stored(service, 'alike', id)))
+    expect({ ...tagged, ...own }).toEqual({ ...plain, ...own })
+  })
+
+  test('advances updated_at even if the clock of the last writer was ahead', async () => {
+    let now = Date.parse('2026-05-01T12:00:00.000Z')
+    const standing = await startService({ clock: { ...systemClock, now: () => now } })
+    const { id } = await made(codeCalls(standing), 'clock')
+    now -= 5000
+    await codeCalls(standing).softDelete(editor('clock'), id)
+    expect(await stored(standing, 'clock', id)).toMatchObject({
+      soft_deleted: true,
+      updated_at: '2026-05-01T12:00:00.001Z',
+    })
   })
 })
 

@@ -54,3 +54,14 @@ describe('GET /codes/{id}', () => {
     },
   )
 })
+
+test('If-Match of a list, whose tag is weak, is met by * only', async () => {
+  const { headers } = await calls.list(editor('weak'))
+  const { ETag: tag = '' } = headers
+  const answers = await Promise.all(
+    [tag, tag.slice(2), '*'].map((one) =>
+      calls.send('GET', '/codes', editor('weak'), { headers: { 'If-Match': one } }),
+    ),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([412, 412, 200])
+})

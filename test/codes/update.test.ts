@@ -76,6 +76,41 @@ describe('PATCH /codes/{id}', () => {
   })
 })
 
+describe('PUT /codes/{id}', () => {
+  const expiry_at = '2098-01-01T00:00:00.000Z'
+  const whole = { name: 'Whole', expiry_at }
+  const replace = (tenant: string, id: string, tag: string, body: unknown) =>
+    calls.send('PUT', `/codes/${id}`, editor(tenant), { headers: { 'If-Match': tag } }, body)
+
+  test('sets both fields, and its audit record is that of an update', async () => {
+    const { id, etag, json } = await made(calls, 'put')
+    const answer = await replace('put', id, etag, whole)
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { ...json, ...whole, updated_at: answer.json.updated_at },
+    ])
+    expect(answer.headers.ETag).not.toBe(etag)
+    expect((await audit(service, 'put')).map(({ action }) => action)).toEqual(['update'])
+  })
+
+  test.each([
+    [{ expiry_at }, 'name'],
+    [{ name: 'Half' }, 'expiry_at'],
+  ])('rejects %j, which lacks %s', async (body, field) => {
+    const { id, etag } = await made(calls, 'half')
+    const answer = await replace('half', id, etag, body)
+    expect(outcome(answer)).toBe('400 VALIDATION.field.required')
+    expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
+  })
+
+  test('rejects a field that cannot change', async () => {
+    const { id, etag } = await made(calls, 'guarded')
+    const answer = await replace('guarded', id, etag, { ...whole, code: 'OTHER' })
+    expect(outcome(answer)).toBe('403 AUTHZ.field.denied')
+    expect(await stored(service, 'guarded', id)).toMatchObject({ version: 1 })
+  })
+})
+
 describe('an immutable field', () => {
   test.each([
     ['id', '01900000-0000-8000-8000-000000000000'],

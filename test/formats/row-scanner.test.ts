@@ -98,16 +98,6 @@ describe('the ends of rows', () => {
     )
   })
 
-  test('partition the file, whatever chunks it arrives in', () => {
-    fc.assert(
-      fc.property(anyFile, anySizes, (text, sizes) => {
-        const { bytes, places } = rowsOf(text, sizes)
-        expect(places).toEqual(rowsOf(text).places)
-        expect(Buffer.concat(places.map(({ from, to }) => bytes.subarray(from, to)))).toEqual(bytes)
-      }),
-    )
-  })
-
   test.each([
     ...['"\n', '"a\n', '""\n', '"""\n', '"a""\n', 'a,"b\n', '",\n', '",""\n', '""a\n', '"'],
     ...['\n', 'a@example.com\n', '""', '"",', ',"a'],

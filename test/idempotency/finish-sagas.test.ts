@@ -44,6 +44,12 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
   return { payment, record: keyed.key }
 }
 
+/** Leaves pending payments until the sweeper may finish them. */
+async function leaveOverdue(count = 1) {
+  for (let n = 0; n < count; n += 1) await leavePending()
+  runtime.clock.advance(minAgeMilliseconds)
+}
+
 const sweep = (endpoints: Endpoint[] = [payEndpoint(provider)], clock = runtime.clock) =>
   finishSagas(endpoints, { ...runtime, clock })
 const states = () => itemsOf(runtime, 'order').map(({ state }) => state)
@@ -62,8 +68,7 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test('stores the response until the lifetime of a record that is created now', async () => {
-    await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue()
     await sweep()
     const hours = runtime.settings['idempotency.lifetimeHours']
     expect(itemsOf(runtime, 'idempotency')[0]?.expires_at).toBe(
@@ -88,9 +93,7 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test('reports the last failure, and goes on with the next saga', async () => {
-    await leavePending()
-    await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue(2)
     provider.conducts = ['down', 'pay']
     expect(await sweep()).toMatchObject({
       finished: 1,
@@ -110,8 +113,7 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test('picks the endpoint of the operation', async () => {
-    await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue()
     const other = payEndpoint(provider)
     const never: Endpoint = {
       route: { ...other.route, operation: 'tests.other' },
@@ -137,8 +139,7 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test('works on eight sagas at a time', async () => {
-    for (let count = 0; count < 12; count += 1) await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue(12)
     const { promise, resolve } = Promise.withResolvers<void>()
     provider.hold = promise
     provider.conducts = Array.from({ length: 12 }, () => 'slow')
@@ -154,8 +155,7 @@ describe('the sweeper of pending sagas', () => {
     ['starts no saga after fifteen seconds', 15_000, { finished: 8, left: 1 }],
     ['can still finish a saga that starts after almost fifteen seconds', 14_999, { finished: 9, left: 0 }],
   ])('%s', async (_, milliseconds, swept) => {
-    for (let count = 0; count < 9; count += 1) await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue(9)
     provider.afterPay = () => {
       if (provider.calls.length === 8) runtime.clock.advance(milliseconds)
       if (provider.calls.length === 9) runtime.clock.advance(9_000)
@@ -164,8 +164,7 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test('has the correlation of the request', async () => {
-    await leavePending()
-    runtime.clock.advance(minAgeMilliseconds)
+    await leaveOverdue()
     let seen: unknown
     const endpoint = payEndpoint(provider)
     await sweep([

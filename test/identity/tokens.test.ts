@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
+import type { Caller } from '#shared/platform/identity/caller.ts'
 import { poolIssuer } from '#shared/platform/identity/issuer.ts'
 import { type TokenVerifier, tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -22,12 +23,11 @@ const verifierOf = (changes: Partial<Settings> = {}) =>
   tokenVerifier(settingsOf(changes), [], { now: () => now })
 const verify = (verifier: TokenVerifier, authorization: string | undefined, nonce?: string) =>
   verifier.verify(authorization, nonce, now, startBudget(systemClock, 60_000))
+const subOf = ({ sub }: Caller) => sub
+const codeOfFailure = ({ code }: Failure) => code
 async function outcome(identity: Identity, changes: Partial<Settings> = {}, nonce?: string): Promise<string> {
   const token = await tokenFor(identity, localSettings, start)
-  return verify(verifierOf(changes), `Bearer ${token}`, nonce).then(
-    ({ sub }) => sub,
-    ({ code }: Failure) => code,
-  )
+  return verify(verifierOf(changes), `Bearer ${token}`, nonce).then(subOf, codeOfFailure)
 }
 const refused = 'AUTH.invalid_credentials'
 
@@ -250,7 +250,7 @@ describe('a forged token is rejected', () => {
   }
 
   const codeOf = (token: string, changes: Partial<Settings> = {}) =>
-    verify(verifierOf(changes), `Bearer ${token}`).then(String, ({ code }: Failure) => code)
+    verify(verifierOf(changes), `Bearer ${token}`).then(String, codeOfFailure)
   const forged = (header: object, key: Parameters<SignJWT['sign']>[0]) =>
     new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'test', typ: 'at+jwt', ...header }).sign(key)
 
@@ -300,10 +300,7 @@ describe('a token of the user pool', () => {
       .setProtectedHeader({ alg: 'RS256', kid: 'pool', ...header })
       .sign(key)
     const verifier = tokenVerifier(localSettings, poolIssuer(pool), { now: () => now })
-    return verify(verifier, `Bearer ${token}`).then(
-      ({ sub }) => sub,
-      ({ code }: Failure) => code,
-    )
+    return verify(verifier, `Bearer ${token}`).then(subOf, codeOfFailure)
   }
   afterEach(() => {
     jest.restoreAllMocks()
@@ -359,10 +356,7 @@ describe('the published keys of an issuer', () => {
     jest.restoreAllMocks()
   })
   const by = async (key: typeof first, header?: Parameters<typeof tokenBy>[2]) =>
-    verify(verifier, `Bearer ${await tokenBy(key, now, header)}`).then(
-      ({ sub }) => sub,
-      ({ code }: Failure) => code,
-    )
+    verify(verifier, `Bearer ${await tokenBy(key, now, header)}`).then(subOf, codeOfFailure)
 
   const unavailable = { code: 'DEPENDENCY.unavailable', cause: expect.any(Error) }
   const faultBy = async (key: typeof first) =>
@@ -458,11 +452,7 @@ describe('the published keys of an issuer', () => {
   test('verify a token until its expiry, without verifying it again', async () => {
     const verifications = jest.spyOn(crypto.subtle, 'verify')
     const token = await tokenBy(first, now)
-    const again = () =>
-      verify(verifier, `Bearer ${token}`).then(
-        ({ sub }) => sub,
-        ({ code }: Failure) => code,
-      )
+    const again = () => verify(verifier, `Bearer ${token}`).then(subOf, codeOfFailure)
     await again()
     now += 60 * seconds
     expect(await again()).toBe('u1')
