@@ -15,8 +15,9 @@ const table = openTable(await newTable())
 
 const start = Date.parse('2026-03-01T00:00:00.000Z')
 
-async function fill(tenant: string, count: number): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, n) => idAt(start + Math.floor(n / 3))).sort()
+async function fill(tenant: string, count: number, shards = 1): Promise<string[]> {
+  const at = (n: number) => idAt(start + Math.floor(n / 3), undefined, shards)
+  const ids = Array.from({ length: count }, (_, n) => at(n)).sort()
   await Promise.all(
     ids.map((id) => {
       const item = { ...keyOf(tenant, 'order', id), id, status: 'active', created_at: timestamp(timeOf(id)) }
@@ -46,6 +47,15 @@ async function walk(pages: Pages): Promise<string[][]> {
   const first = await read(pages)
   return [first, ...(await rest(pages, first, 'next'))].map(({ ids }) => ids)
 }
+
+describe('a tenant with several partitions', () => {
+  test.each(['desc', 'asc'])('is listed as one, %s', async (direction) => {
+    const tenant = `sharded-${direction}`
+    const ids = await fill(tenant, 50, 3)
+    const seen = await walk({ ...request(tenant, [['sort', `id.${direction}`]]), shards: 3 })
+    expect(seen.flat()).toEqual(direction === 'asc' ? ids : ids.toReversed())
+  })
+})
 
 describe('a page', () => {
   test('ends before it exceeds its bytes, and the next one continues', async () => {
