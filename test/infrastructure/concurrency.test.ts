@@ -8,16 +8,14 @@ import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
-import { type Resource, resourcesOf, synthesise } from './synthesis.ts'
-import type { Template } from './template.ts'
+import { propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 
 interface Throttle {
   ResourcePath: string
   HttpMethod: string
 }
 
-const syntheses = { staging: await synthesise('staging'), prod: await synthesise('prod') }
-const { template: local } = await synthesise('local')
+const stages = { staging: await templatesOf('staging'), prod: await templatesOf('prod') }
 const queued = subscriptions.filter(({ source }) => typeof source === 'object' && 'queue' in source)
 const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
 /** They call partners that may hang, or work for seconds. */
@@ -32,19 +30,14 @@ const slow = [
 const background = [...queued, ...streamed, ...steps.filter(({ step }) => step !== 'fail'), unknownRoute]
 const limited = [...slow, ...background.map(({ name }) => name)]
 
-/** The functions of all stacks with a reservation, by the start of their logical ids. */
-function reservations(stacks: readonly Template[]): [string, number][] {
-  return stacks
-    .flatMap((template) => resourcesOf(template, 'AWS::Lambda::Function'))
-    .flatMap(([id, { Properties }]): [string, number][] =>
+describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) => {
+  const reserved = new Map(
+    resourcesOf(template, 'AWS::Lambda::Function').flatMap(([id, { Properties }]): [string, number][] =>
       Properties.ReservedConcurrentExecutions === undefined
         ? []
-        : [[id.replace(/[0-9A-F]{8}$/, ''), Properties.ReservedConcurrentExecutions]],
-    )
-}
-
-describe.each(Object.entries(syntheses))('on %s', (stage, { template, stacks, settings }) => {
-  const reserved = new Map(reservations(Object.values(stacks)))
+        : [[id, Properties.ReservedConcurrentExecutions]],
+    ),
+  )
   const reservedFor = (name: string) => reserved.get(pascalCase(name))
 
   test.each(limited)('%s has reserved concurrency as its limit', (name) => {
@@ -56,25 +49,23 @@ describe.each(Object.entries(syntheses))('on %s', (stage, { template, stacks, se
   })
 
   test.each(queued)('$name receives no more messages than it can handle concurrently', ({ name }) => {
-    expect(mappingsOf(template, name).map(({ ScalingConfig }) => ScalingConfig)).toEqual([
-      { MaximumConcurrency: reservedFor(name) },
-    ])
+    expect(propertiesOf(template, `${pascalCase(name)}Queue`).ScalingConfig).toEqual({
+      MaximumConcurrency: reservedFor(name),
+    })
   })
 
   test.each(streamed)('$name has a slot for each batch of the four shards of a new table', ({ name }) => {
-    const [mapping] = mappingsOf(template, name)
-    expect(mapping?.ParallelizationFactor).toBe(10)
-    expect(reservedFor(name)).toBeGreaterThanOrEqual(4 * mapping?.ParallelizationFactor)
+    const { ParallelizationFactor } = propertiesOf(template, `${pascalCase(name)}TableStream`)
+    expect(ParallelizationFactor).toBe(10)
+    expect(reservedFor(name)).toBeGreaterThanOrEqual(4 * ParallelizationFactor)
   })
 
   test('the gateway passes no more requests of unknown routes per second than there are slots', () => {
-    const [[, { Properties: stage }]] = resourcesOf(template, 'AWS::ApiGateway::Stage') as [
-      [string, Resource],
-    ]
+    const { MethodSettings } = propertiesOf(template, `ApiDeploymentStage${stage}`)
     const slots = reservedFor(unknownRoute.name)
     const verbs = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
     for (const path of ['/', '/~1{proxy+}']) {
-      const throttles = stage.MethodSettings.filter(({ ResourcePath }: Throttle) => ResourcePath === path)
+      const throttles = MethodSettings.filter(({ ResourcePath }: Throttle) => ResourcePath === path)
       expect(throttles.map(({ HttpMethod }: Throttle) => HttpMethod)).toEqual(verbs)
       for (const throttle of throttles) {
         expect(throttle).toMatchObject({ ThrottlingRateLimit: slots, ThrottlingBurstLimit: slots })
@@ -105,79 +96,65 @@ describe.each(Object.entries(syntheses))('on %s', (stage, { template, stacks, se
 })
 
 describe('a profile is refused', () => {
-  test('if AWS could not keep 100 executions for functions without a reservation', () => {
-    const reserved = Object.values(stageNamed('prod').concurrency ?? {}).reduce((sum, one) => sum + one, 0)
-    expect(problemsOf('prod', { 'limits.concurrency': reserved + 100 })).toEqual([])
-    expect(problemsOf('prod', { 'limits.concurrency': reserved + 99 })).toEqual([
-      `  limits.concurrency: ${reserved + 99} is too small. Stage prod reserves ${reserved} concurrent executions, and AWS keeps 100 for functions without a reservation: ask for a quota of at least ${reserved + 100}`,
-    ])
+  const reserved = Object.values(stageNamed('prod').concurrency ?? {}).reduce((sum, one) => sum + one, 0)
+  const slow = (perTenant: number) => ({
+    'deliveries.slowCalls': { perTenant, afterMilliseconds: 1000 },
+  })
+  const many = { 'imports.chunksAtOnce': 1, 'imports.writeUnitsPerSecond': 10_000 }
+  const large = { 'imports.writeUnitsPerSecond': 1000, 'imports.maxRows': 597_600 }
+
+  test.each<[string, string, Partial<Settings>, Partial<Settings>, ...string[]]>([
+    [
+      'AWS could not keep 100 executions for functions without a reservation',
+      'prod',
+      { 'limits.concurrency': reserved + 100 },
+      { 'limits.concurrency': reserved + 99 },
+      `limits.concurrency: ${reserved + 99} is too small. Stage prod reserves ${reserved} concurrent executions, and AWS keeps 100 for functions without a reservation: ask for a quota of at least ${reserved + 100}`,
+    ],
+    [
+      'one tenant could hold more than a quarter of the slots that prepare or end imports',
+      'prod',
+      { 'imports.inProgressPerTenant': 5, ...many },
+      { 'imports.inProgressPerTenant': 6, ...many },
+      'imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.prepare: choose at most 5',
+      'imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.complete: choose at most 5',
+    ],
+    [
+      'one tenant could hold more than a quarter of the slots for rows',
+      'prod',
+      { 'imports.chunksAtOnce': 5 },
+      { 'imports.chunksAtOnce': 6 },
+      'imports.inProgressPerTenant × imports.chunksAtOnce: one tenant could hold 30 of the 100 slots of imports.rows: choose at most 25',
+    ],
+    [
+      'imports of the largest file in all slots would not end in half of their time',
+      'prod',
+      { 'imports.timeoutSeconds': 28_000, ...large },
+      { 'imports.timeoutSeconds': 27_999, ...large },
+      'imports.timeoutSeconds: 20 imports of the largest file hold the 100 slots of imports.rows: choose at least 28000, or more imports.writeUnitsPerSecond',
+    ],
+    [
+      'the slow calls of one tenant could hold more than a tenth of the senders',
+      'staging',
+      slow(5),
+      slow(6),
+      'deliveries.slowCalls: slow calls of one tenant could hold 6 of the 50 processes of deliveries.send: choose at most 5',
+    ],
+  ])('if %s', (_, stage, good, bad, ...problems) => {
+    expect(problemsOf(stage, good)).toEqual([])
+    expect(problemsOf(stage, bad)).toEqual(problems.map((one) => `  ${one}`))
   })
 
-  test('if one tenant could hold more than a quarter of the slots that prepare or end imports', () => {
-    const many = { 'imports.inProgressPerTenant': 6, 'imports.chunksAtOnce': 1 }
-    expect(problemsOf('prod', { ...many, 'imports.writeUnitsPerSecond': 10_000 })).toEqual([
-      '  imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.prepare: choose at most 5',
-      '  imports.inProgressPerTenant: one tenant could hold 6 of the 20 slots of imports.complete: choose at most 5',
-    ])
-  })
-
-  test('if one tenant could hold more than a quarter of the slots for rows', () => {
-    expect(problemsOf('prod', { 'imports.chunksAtOnce': 6 })).toEqual([
-      '  imports.inProgressPerTenant × imports.chunksAtOnce: one tenant could hold 30 of the 100 slots of imports.rows: choose at most 25',
-    ])
-  })
-
-  test('if imports of the largest file in all slots would not end in half of their time', () => {
-    const slow = { 'imports.writeUnitsPerSecond': 1000, 'imports.maxRows': 597_600 }
-    expect(problemsOf('prod', { ...slow, 'imports.timeoutSeconds': 28_000 })).toEqual([])
-    expect(problemsOf('prod', { ...slow, 'imports.timeoutSeconds': 27_999 })).toEqual([
-      '  imports.timeoutSeconds: 20 imports of the largest file hold the 100 slots of imports.rows: choose at least 28000, or more imports.writeUnitsPerSecond',
-    ])
-  })
-
-  test('if the slow calls of one tenant could hold more than a tenth of the senders', () => {
-    const slow = (perTenant: number) => ({
-      'deliveries.slowCalls': { perTenant, afterMilliseconds: 1000 },
-    })
-    expect(problemsOf('staging', slow(5))).toEqual([])
-    expect(problemsOf('staging', slow(6))).toEqual([
-      '  deliveries.slowCalls: slow calls of one tenant could hold 6 of the 50 processes of deliveries.send: choose at most 5',
-    ])
-  })
-
-  test('on no stage that reserves nothing', () => {
-    const greedy = {
-      'limits.concurrency': 1,
-      'imports.inProgressPerTenant': 1000,
-      'imports.writeUnitsPerSecond': 1,
-    }
-    expect([problemsOf('local', greedy), problemsOf('dev', greedy)]).toEqual([[], []])
+  test.each(['local', 'dev'])('not on %s, which reserves nothing', (stage) => {
+    const greedy = { 'imports.inProgressPerTenant': 1000, 'imports.writeUnitsPerSecond': 1 }
+    expect(problemsOf(stage, { 'limits.concurrency': 1, ...greedy })).toEqual([])
   })
 })
 
-test('imports.chunksAtOnce is the number of chunks that the workflow of an import processes at once', async () => {
-  const [shipped, other] = await Promise.all([
-    synthesise('prod'),
-    synthesise('prod', { changes: { 'imports.chunksAtOnce': 3 } }),
-  ])
-  const concurrencies = [shipped, other].map(
-    ({ template }) =>
-      /"MaxConcurrency\\*":(\d+)/.exec(
-        JSON.stringify(resourcesOf(template, 'AWS::StepFunctions::StateMachine')),
-      )?.[1],
-  )
-  expect(concurrencies).toEqual([String(localSettings['imports.chunksAtOnce']), '3'])
-})
-
-test('the local stage reserves nothing', () => {
+test('the local stage reserves nothing', async () => {
+  const { template: local } = await templatesOf('local')
   expect(JSON.stringify(local)).not.toMatch(/ReservedConcurrentExecutions|MaximumConcurrency/)
 })
-
-function mappingsOf(template: Template, name: string): Resource['Properties'][] {
-  return resourcesOf(template, 'AWS::Lambda::EventSourceMapping')
-    .map(([, { Properties }]) => Properties)
-    .filter(({ FunctionName }) => JSON.stringify(FunctionName).includes(`"${pascalCase(name)}Live`))
-}
 
 /** Returns the problems of the shipped profile with changes, as they are printed. */
 function problemsOf(stage: string, changes: Partial<Settings> = {}): string[] {

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { withDomain } from './stage-settings.ts'
-import { resourcesOf, synthesise } from './synthesis.ts'
+import { idsOf, propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const deployment = read('docs/deployment.md')
 const operations = read('docs/operations.md')
 const pages = [read('README.md'), deployment, operations].join('\n')
 
-const { template, watch, stacks } = await synthesise('prod', { changes: withDomain })
+const { template, watch, stacks } = await templatesOf('prod', { changes: withDomain })
 const unique = (pattern: RegExp, text: string) => [
   ...new Set([...text.matchAll(pattern)].map(([, one = '']) => one)),
 ]
@@ -59,15 +59,12 @@ test('the quota that a first deployment needs covers the reserved executions and
 
 test('the secrets that a second region needs are those of the stack', () => {
   const [, listed = ''] = /^\d\. Replicate (.*?)\. User ids/ms.exec(operations) ?? []
-  const secrets = resourcesOf(template, 'AWS::SecretsManager::Secret').map(([id]) =>
-    id.replace(/[0-9A-F]{8}$/, ''),
-  )
+  const secrets = idsOf(template, 'AWS::SecretsManager::Secret')
   expect(listed.match(/\w+(?=`)/g)?.toSorted()).toEqual(secrets.toSorted())
 })
 
 test('a restored backup keeps the key of the stack', () => {
   const [command = ''] = /aws backup start-restore-job[^`]*?--metadata "[^"]*"/.exec(operations) ?? []
   expect(command).toContain('encryptionType=KMS,kmsMasterKeyArn=$KEY"')
-  const aliases = resourcesOf(template, 'AWS::KMS::Alias').map(([, { Properties }]) => Properties.AliasName)
-  expect(aliases).toEqual(unique(/--key-id (\S+)/g, operations))
+  expect(unique(/--key-id (\S+)/g, operations)).toEqual([propertiesOf(template, 'KeyAlias').AliasName])
 })

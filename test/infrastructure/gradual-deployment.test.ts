@@ -1,118 +1,82 @@
 import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase } from '#lib/function-entries.ts'
-import { type Resource, referenceOf, resourcesOf, synthesise } from './synthesis.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
+import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 
-/** Each synthesis is a process. */
-const prod = await synthesise('prod')
-const { template } = prod
-const { template: bypassing } = await synthesise('prod', { bypassesRollout: true })
-const resources = template.Resources as Record<string, Resource & { UpdatePolicy?: unknown }>
-const aliases = resourcesOf(template, 'AWS::Lambda::Alias') as [string, (typeof resources)[string]][]
-const behindGateway = [
-  ...new Set(routes.map((entry) => functionOf(entry).name)),
-  ...['platform.preflight', 'platform.unknown-route'],
-]
+const { template, settings } = await templatesOf('prod')
+const { template: bypassing } = await templatesOf('prod', { bypassesRollout: true })
+const ofRoutes = routes.map((entry) => functionOf(entry).name)
+const behindGateway = [...new Set([...ofRoutes, preflight.name, unknownRoute.name])].map(pascalCase)
+const ids = [...behindGateway].sort()
 
 test('the gateway can invoke functions through their aliases only', () => {
-  const permitted = resourcesOf(template, 'AWS::Lambda::Permission')
-    .filter(([, { Properties }]) => Properties.Principal === 'apigateway.amazonaws.com')
-    .map(([, { Properties }]) => referenceOf(Properties.FunctionName).replace(/[0-9A-F]{8}$/, ''))
-  expect(permitted.sort()).toEqual(behindGateway.map((name) => `${pascalCase(name)}Live`).sort())
+  const permitted = resourcesOf(template, 'AWS::Lambda::Permission').flatMap(([, { Properties }]) =>
+    Properties.Principal === 'apigateway.amazonaws.com' ? [Properties.FunctionName] : [],
+  )
+  expect(permitted.sort()).toEqual(ids.map((id) => `<${id}Live>`).sort())
 })
 
-/** Returns the deployment group of a function's alias. */
-function groupOf(name: string): Resource {
-  const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
-  const update = alias?.[1].UpdatePolicy as { CodeDeployLambdaAliasUpdate: Record<string, string> }
-  const { ApplicationName: application, DeploymentGroupName: group } = update.CodeDeployLambdaAliasUpdate
-  const [[, its] = []] = resourcesOf(template, 'AWS::CodeDeploy::Application')
-  expect(its?.Properties.ApplicationName).toBe(application)
-  const found = resourcesOf(template, 'AWS::CodeDeploy::DeploymentGroup').filter(
-    ([, { Properties }]) => Properties.DeploymentGroupName === group,
-  )
-  expect(found).toHaveLength(1)
-  return (found[0] as [string, Resource])[1]
-}
-
 describe('a deployment', () => {
-  test.each(behindGateway)('of %s rolls back if its new version fails', (name) => {
-    const { Properties: group } = groupOf(name)
-    expect(group.AutoRollbackConfiguration).toEqual({
+  test.each(behindGateway)('of %s rolls back if its new version fails', (id) => {
+    const rollout = propertiesOf(template, `${id}Rollout`)
+    expect(template.Resources[`${id}Live`]?.UpdatePolicy).toEqual({
+      CodeDeployLambdaAliasUpdate: {
+        ApplicationName: propertiesOf(template, 'DeploymentsApplication').ApplicationName,
+        DeploymentGroupName: rollout.DeploymentGroupName,
+      },
+    })
+    expect(rollout.AutoRollbackConfiguration).toEqual({
       Enabled: true,
       Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
     })
-    expect(group.AlarmConfiguration.Enabled).toBe(true)
-    const [{ Name: alarmName }] = group.AlarmConfiguration.Alarms
-    const { Properties: alarm } = resources[referenceOf(alarmName)] as Resource
-    const [alias] = aliases.filter(([id]) => id.startsWith(`${pascalCase(name)}Live`))
-    const version = alias?.[1].Properties.FunctionVersion
-    for (const { Id, MetricStat } of alarm.Metrics.slice(1)) {
-      const dimension = Id === 'errors' ? 'ExecutedVersion' : 'function_version'
-      expect(MetricStat.Metric.Dimensions).toContainEqual({ Name: dimension, Value: version })
-    }
-    expect(alarm.Metrics.map(({ Id }: { Id: string }) => Id).slice(1)).toEqual(['errors', 'failures'])
+    expect(rollout.AlarmConfiguration).toEqual({ Enabled: true, Alarms: [{ Name: `<${id}NewVersion>` }] })
   })
 
-  test.each(behindGateway)('of %s is not blocked by the alarm of the previous version', (name) => {
-    const { Properties: group } = groupOf(name)
-    expect(group.AlarmConfiguration.Alarms).toHaveLength(1)
-    const { Properties: alarm } = resources[referenceOf(group.AlarmConfiguration.Alarms[0].Name)] as Resource
-    const [, version] = alarm.AlarmName['Fn::Join'][1]
-    expect(version['Fn::GetAtt']).toEqual([expect.stringMatching(/CurrentVersion/), 'Version'])
+  test.each(behindGateway)('of %s is judged by the failures of the new version, and by no other', (id) => {
+    const { FunctionVersion: Value } = propertiesOf(template, `${id}Live`)
+    const { AlarmName, Metrics } = propertiesOf(template, `${id}NewVersion`)
+    const [, ...measured] = Metrics
+    expect(measured.map(({ Id }: { Id: string }) => Id)).toEqual(['errors', 'failures'])
+    expect(measured[0].MetricStat.Metric.Dimensions).toContainEqual({ Name: 'ExecutedVersion', Value })
+    expect(measured[1].MetricStat.Metric.Dimensions).toContainEqual({ Name: 'function_version', Value })
+    // The alarm of the previous version may still be raised.
+    expect(AlarmName['Fn::Join'][1][1]).toBe(Value)
   })
 
   test.each([
     ['prod', 'CodeDeployDefault.LambdaCanary10Percent5Minutes'],
     ['dev', 'CodeDeployDefault.LambdaAllAtOnce'],
   ])('to %s shifts traffic by %s', async (stage, config) => {
-    const { template: its } = await synthesise(stage)
-    const groups = resourcesOf(its, 'AWS::CodeDeploy::DeploymentGroup')
+    const { template: its } = await templatesOf(stage)
+    const groups = idsOf(its, 'AWS::CodeDeploy::DeploymentGroup')
     expect(groups).toHaveLength(behindGateway.length)
-    for (const [, { Properties }] of groups) expect(Properties.DeploymentConfigName).toBe(config)
+    for (const group of groups) expect(propertiesOf(its, group).DeploymentConfigName).toBe(config)
   })
 
   test('moves the aliases of all other functions at once', () => {
-    const gradual = aliases.filter(([, { UpdatePolicy }]) => UpdatePolicy !== undefined)
-    const ids = gradual.map(([id]) => id.replace(/[0-9A-F]{8}$/, ''))
-    expect(ids.sort()).toEqual(behindGateway.map((name) => `${pascalCase(name)}Live`).sort())
+    const gradual = resourcesOf(template, 'AWS::Lambda::Alias').filter(([, { UpdatePolicy }]) => UpdatePolicy)
+    expect(gradual.map(([id]) => id).sort()).toEqual(ids.map((id) => `${id}Live`).sort())
   })
 })
 
 describe('a deployment that bypasses CodeDeploy', () => {
-  const aliasesOf = (its: typeof template) =>
-    resourcesOf(its, 'AWS::Lambda::Alias').map(([, { UpdatePolicy }]) => UpdatePolicy)
-
   test('lets CloudFormation update every alias', () => {
-    expect(aliasesOf(template)).toContainEqual({ CodeDeployLambdaAliasUpdate: expect.anything() })
-    expect(new Set(aliasesOf(bypassing))).toEqual(new Set([undefined]))
+    for (const [, alias] of resourcesOf(bypassing, 'AWS::Lambda::Alias'))
+      expect(alias.UpdatePolicy).toBeUndefined()
   })
 
   test('keeps the deployment groups for the next one', () => {
-    const groupsOf = (its: typeof template) =>
-      resourcesOf(its, 'AWS::CodeDeploy::DeploymentGroup').map(([id]) => id)
-    expect(groupsOf(bypassing)).toEqual(groupsOf(template))
+    const type = 'AWS::CodeDeploy::DeploymentGroup'
+    expect(idsOf(bypassing, type)).toEqual(idsOf(template, type))
   })
-})
-
-test('versions are kept when a newer one replaces them, and removed if their deployment fails', () => {
-  const policies = resourcesOf(template, 'AWS::Lambda::Version').map(([, version]) => [
-    version.DeletionPolicy,
-    version.UpdateReplacePolicy,
-  ])
-  expect(policies.length).toBeGreaterThan(0)
-  for (const policy of policies) expect(policy).toEqual(['RetainExceptOnCreate', 'Retain'])
 })
 
 describe('a version', () => {
-  const versionsOf = (its: typeof template) => resourcesOf(its, 'AWS::Lambda::Version').map(([id]) => id)
-  const known = new Set(versionsOf(template))
-  const newAfter = async (options: Parameters<typeof synthesise>[1]) =>
-    versionsOf((await synthesise('prod', options)).template).filter((id) => !known.has(id))
-
-  test('stays if nothing changes', async () => {
-    expect(await newAfter({})).toEqual([])
-  })
+  const versionsOf = (its: Template) => idsOf(its, 'AWS::Lambda::Version')
+  const newAfter = async (options: Parameters<typeof templatesOf>[1]) => {
+    const changed = await templatesOf('prod', options)
+    return versionsOf(changed.template).filter((id) => !versionsOf(template).includes(id))
+  }
 
   test('is new for the function whose code changed, and for no other', async () => {
     const changed = await newAfter({ codeShas: { 'orders.create': 'another' } })
@@ -120,7 +84,7 @@ describe('a version', () => {
   })
 
   test('is new for every function whose configuration changed', async () => {
-    const timeout = { ...prod.settings['requests.timeoutHeader'], maxMilliseconds: 5000 }
+    const timeout = { ...settings['requests.timeoutHeader'], maxMilliseconds: 5000 }
     const changed = await newAfter({ changes: { 'requests.timeoutHeader': timeout } })
     expect(changed.length).toBeGreaterThanOrEqual(behindGateway.length)
   })

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { type RouteEntry, routes } from '#functions/routes.ts'
-import { checkOperations } from '#lib/check-operations.ts'
+import { checkOperations, mailDomainsOutsideIdentity } from '#lib/check-operations.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
+import { behindDomain } from './stage-settings.ts'
 
 /** Returns the problems of the local settings with a route table. */
 function problemsOf(table: readonly RouteEntry[], changes: Partial<Settings> = {}): string[] {
@@ -16,6 +17,11 @@ function withRoute(operation: string, path: string, sharedFunction?: string): Ro
   const model = routes.find(({ route }) => route.operation === 'orders.read') as RouteEntry
   const entry = { route: { ...model.route, operation, path }, folder: model.folder }
   return [...routes, sharedFunction === undefined ? entry : { ...entry, sharedFunction }]
+}
+/** Throttles operations at the gateway. */
+function throttling(...operations: string[]): Partial<Settings> {
+  const byOperation = Object.fromEntries(operations.map((one) => [one, { requestsPerSecond: 1, burst: 2 }]))
+  return { 'limits.gateway': { ...localSettings['limits.gateway'], byOperation } }
 }
 const scopes = { 'auth.operationScopes': { ...localSettings['auth.operationScopes'], 'orders.more': null } }
 
@@ -43,4 +49,73 @@ test('two names of a variable in one place of a path are reported', () => {
   expect(problemsOf(withRoute('orders.more', '/v1/orders/{order_id}/more'), scopes)).toEqual([
     '  functions/routes.ts: /v1/orders/{id} and /v1/orders/{order_id} differ only in the name of a variable: use one name',
   ])
+})
+
+const limit = { limit: 1, windowSeconds: 1, counts: 'requests' } as const
+const ending = (operation: string, sunsetAt: string) => ({
+  'versioning.sunset': {
+    ...localSettings['versioning.sunset'],
+    deprecated: { [operation]: { deprecatedAt: '2026-01-01', sunsetAt } },
+  },
+})
+const sessions = (...operations: string[]) => ({
+  'auth.sessionOperations': ['discount.verify', ...operations],
+})
+const others = (operation: string, per: 'principal' | 'source') => ({
+  'limits.other': { [operation]: [{ ...limit, per }] },
+})
+test.each<[object, string]>([
+  [{ 'auth.mfa': { operations: ['x'], claim: 'amr', value: 'mfa' } }, 'auth.mfa: there is no operation x'],
+  [{ 'auth.scopes': { x: 'orders:write' } }, 'auth.scopes: there is no operation x'],
+  [
+    { 'auth.operationScopes': { ...localSettings['auth.operationScopes'], x: 'orders:write' } },
+    'auth.operationScopes: there is no operation x',
+  ],
+  [sessions('x'), 'auth.sessionOperations: there is no operation x'],
+  [{ 'idempotency.requiredOn': ['x'] }, 'idempotency.requiredOn: there is no operation x'],
+  [throttling('x'), 'limits.gateway: there is no operation x'],
+  [{ 'limits.provisionedConcurrency': { x: 1 } }, 'limits.provisionedConcurrency: there is no operation x'],
+  [others('x', 'principal'), 'limits.other: there is no operation x'],
+  [ending('x', '2026-07-01'), 'versioning.sunset: there is no operation x'],
+  [{ 'api.gatewayAddress': 'closed' }, 'api.gatewayAddress: closed needs a domain in api.domain'],
+  [sessions('codes.list'), 'auth.sessionOperations: codes.list needs a scope, and a session has none'],
+  [
+    { ...sessions('orders.read'), 'auth.scopes': { 'orders.read': 'orders:read' } },
+    'auth.sessionOperations: orders.read needs a scope, and a session has none',
+  ],
+  [
+    ending('orders.read', '2026-06-29'),
+    'versioning.sunset: orders.read ends 179 days after its deprecation, but callers are promised 180',
+  ],
+  [others('orders.read', 'source'), 'limits.other: orders.read has no secret to hash a source with'],
+  [others('health.read', 'principal'), 'limits.other: health.read has no principal to count by'],
+  [
+    throttling('codes.restore'),
+    'limits.gateway: the gateway cannot tell codes.restore and codes.share apart',
+  ],
+  [
+    { 'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], minMilliseconds: 300 } },
+    'login.refusalMilliseconds: a login takes 900 ms, but requests.timeoutHeader permits a limit of 300 ms',
+  ],
+])('%j is reported', (changes, problem) => {
+  expect(problemsOf(routes, changes)).toContainEqual(expect.stringContaining(`  ${problem}`))
+})
+
+test.each([
+  ['operations that share a method may have the same throttle', throttling('codes.restore', 'codes.share')],
+  ['the address of the gateway may be closed with a domain', behindDomain as Partial<Settings>],
+])('%s', (_, changes) => {
+  expect(problemsOf(routes, changes)).toEqual([])
+})
+
+test('a mail domain that does not contain the sender or the MAIL FROM domain is reported', () => {
+  const domain = { identity: 'acme.cloud', mailFrom: 'bounce.acme.dev', verified: true }
+  expect(mailDomainsOutsideIdentity({ ...otherSettings, 'mail.domain': domain })).toEqual([
+    'otp.mail sends from example.org, which is not in acme.cloud',
+    'mailFrom has to be a subdomain of acme.cloud',
+  ])
+})
+
+test('a mail domain that contains both is accepted', () => {
+  expect(mailDomainsOutsideIdentity(otherSettings)).toEqual([])
 })

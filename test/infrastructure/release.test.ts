@@ -2,87 +2,55 @@ import { describe, expect, test } from '@jest/globals'
 import { functionEntries, functionOutput, pascalCase } from '#lib/function-entries.ts'
 import { releaseOf } from '#lib/release.ts'
 import { stageNamed } from '#lib/stage.ts'
-import { localSettings } from '#test/support/settings.ts'
-import {
-  type Resource,
-  referenceOf,
-  resourceNamed,
-  resourcesOf,
-  synthesise,
-  type Template,
-} from './synthesis.ts'
+import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 
 const names = Object.keys(functionEntries())
-const aliasId = (name: string) => `${pascalCase(name)}Live`
-const idsOf = (template: Template, type: string) => resourcesOf(template, type).map(([id]) => id)
-/** The aliases of functions anywhere in a value: their ids without hash. */
-const aliasesIn = (value: unknown) =>
-  [...new Set(JSON.stringify(value).match(/\b\w+Live(?=[0-9A-F]{8}\b)/g))].sort()
+const aliasOf = (name: string) => `<${pascalCase(name)}Live>`
+/** The aliases of functions anywhere in a value. */
+const aliasesIn = (value: unknown) => [...new Set(JSON.stringify(value).match(/<\w+Live>/g))].sort()
+const propertiesIn = (template: Template, type: string) =>
+  resourcesOf(template, type).map(([, { Properties }]) => Properties)
 
-/** Each synthesis is a process. */
+// staging.test.ts compares staging with prod.
 const deployed = {
-  dev: await synthesise('dev'),
-  staging: await synthesise('staging'),
-  prod: await synthesise('prod'),
-  'local with a release': await synthesise('local', { release: 'r1' }),
+  dev: await templatesOf('dev'),
+  prod: await templatesOf('prod'),
+  'local with a release': await templatesOf('local', { release: 'r1' }),
 }
 
 describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }) => {
-  test.each(names)('%s has an alias for the version of the release', (name) => {
-    const { Properties: alias } = resourceNamed(template, 'AWS::Lambda::Alias', aliasId(name))
-    expect(alias.Name).toBe('live')
-    const version = template.Resources[referenceOf(alias.FunctionVersion)] as Resource
-    expect(version.Properties.FunctionName).toEqual(alias.FunctionName)
-  })
-
-  test.each(names)('%s has the release in its environment', (name) => {
-    const { Properties } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
-    expect(Properties.Environment.Variables.RELEASE).toBe('r1')
-  })
-
-  test.each(names)('%s records the shards of the release', (name) => {
-    const { Properties } = resourceNamed(template, 'AWS::Lambda::Function', pascalCase(name))
-    const { STORAGE_SHARDS } = Properties.Environment.Variables
-    expect(JSON.parse(STORAGE_SHARDS)).toEqual(localSettings['storage.shards'])
+  test.each(names)('%s has an alias for its version', (name) => {
+    const { FunctionName, FunctionVersion } = propertiesOf(template, `${pascalCase(name)}Live`)
+    const [, version = ''] = /^<(\w+)\.Version>$/.exec(FunctionVersion) ?? []
+    expect(propertiesOf(template, version).FunctionName).toBe(FunctionName)
   })
 
   test('event source mappings invoke aliases', () => {
-    const targets = resourcesOf(template, 'AWS::Lambda::EventSourceMapping').map(
-      ([, { Properties }]) => Properties.FunctionName,
-    )
+    const targets = propertiesIn(template, 'AWS::Lambda::EventSourceMapping')
     expect(targets.length).toBeGreaterThan(0)
-    for (const target of targets) expect(aliasesIn(target)).toHaveLength(1)
+    for (const { FunctionName: target } of targets) expect(aliasesIn(target)).toHaveLength(1)
   })
 
-  test('schedules invoke aliases', () => {
-    const targets = resourcesOf(template, 'AWS::Scheduler::Schedule').map(
-      ([, { Properties }]) => template.Resources[referenceOf(Properties.Target.Arn)]?.Type,
-    )
-    expect(targets).toContain('AWS::Lambda::Alias')
-    expect(targets).not.toContain('AWS::Lambda::Function')
+  test('schedules invoke no function but by its alias', () => {
+    const targets = propertiesIn(template, 'AWS::Scheduler::Schedule').map(({ Target }) => Target.Arn)
+    expect(targets).toContain(aliasOf('sagas.finish'))
+    expect(
+      targets.filter((target) => names.map((name) => `<${pascalCase(name)}.Arn>`).includes(target)),
+    ).toEqual([])
   })
 
   test('the workflow invokes aliases', () => {
     const steps = names.filter((name) => /^imports\.(prepare|rows|complete|fail)$/.test(name))
-    const [[, machine] = []] = resourcesOf(template, 'AWS::StepFunctions::StateMachine')
-    expect(aliasesIn(machine)).toEqual(steps.map(aliasId).sort())
+    expect(aliasesIn(propertiesOf(template, 'ImportMachine'))).toEqual(steps.map(aliasOf).sort())
   })
 
-  test('the user pool invokes the alias of its trigger', () => {
-    const [[, pool] = []] = resourcesOf(template, 'AWS::Cognito::UserPool')
-    expect(aliasesIn(pool?.Properties.LambdaConfig)).toEqual([aliasId('login.add-claims')])
-  })
-
-  test('redrive invokes aliases', () => {
-    for (const name of ['events.relay', 'tasks.enqueue'])
-      expect(aliasesIn(template.Outputs?.[functionOutput(name)])).toEqual([aliasId(name)])
+  test.each(['events.relay', 'tasks.enqueue'])('redrive invokes the alias of %s', (name) => {
+    expect(aliasesIn(template.Outputs?.[functionOutput(name)])).toEqual([aliasOf(name)])
   })
 
   test('no function can be invoked but through its alias', () => {
-    const permitted = resourcesOf(template, 'AWS::Lambda::Permission').map(
-      ([, { Properties }]) => template.Resources[referenceOf(Properties.FunctionName)]?.Type,
-    )
-    expect(new Set(permitted)).toEqual(new Set(['AWS::Lambda::Alias']))
+    const permitted = propertiesIn(template, 'AWS::Lambda::Permission')
+    for (const { FunctionName } of permitted) expect(FunctionName).toMatch(/^<\w+Live>$/)
   })
 
   test('the release is an output', () => {
@@ -90,32 +58,20 @@ describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }
   })
 })
 
-describe('a new release without another change', () => {
-  test.each(['AWS::Lambda::Version', 'AWS::Lambda::Alias'])(
-    'has, of %s, one for each function',
-    async (type) => {
-      const { template } = await synthesise('prod', { release: 'r2' })
-      expect(idsOf(template, type)).toHaveLength(names.length)
-    },
-  )
-
-  test('publishes a version of every function', async () => {
-    const { template } = await synthesise('prod', { release: 'r2' })
-    const known = new Set(idsOf(deployed.prod.template, 'AWS::Lambda::Version'))
-    const fresh = idsOf(template, 'AWS::Lambda::Version').filter((id) => !known.has(id))
-    expect(fresh).toHaveLength(names.length)
-  })
-
-  test('keeps the aliases', async () => {
-    const { template } = await synthesise('prod', { release: 'r2' })
-    expect(idsOf(template, 'AWS::Lambda::Alias')).toEqual(idsOf(deployed.prod.template, 'AWS::Lambda::Alias'))
-  })
+test('a new release publishes a version of every function, and keeps the aliases', async () => {
+  const { template } = await templatesOf('prod', { release: 'r2' })
+  const { template: before } = deployed.prod
+  const known = idsOf(before, 'AWS::Lambda::Version')
+  const versions = idsOf(template, 'AWS::Lambda::Version')
+  expect(versions.filter((id) => !known.includes(id))).toHaveLength(names.length)
+  expect(versions).toHaveLength(names.length)
+  expect(idsOf(template, 'AWS::Lambda::Alias')).toEqual(idsOf(before, 'AWS::Lambda::Alias'))
 })
 
-test('the local stage without a release replaces functions in place', async () => {
-  const { template } = await synthesise('local')
-  for (const type of ['AWS::Lambda::Version', 'AWS::Lambda::Alias']) expect(idsOf(template, type)).toEqual([])
-})
+test.each(['AWS::Lambda::Version', 'AWS::Lambda::Alias'])(
+  'the local stage without a release has no %s',
+  async (type) => expect(idsOf((await templatesOf('local')).template, type)).toEqual([]),
+)
 
 describe('the id of a release', () => {
   test.each(['dev', 'staging', 'prod'])('is required on the stage %s', (stage) => {

@@ -44,6 +44,17 @@ function templatesOf(stack: Stack): Templates {
   const nested = stack.node.findAll().filter((one) => NestedStack.isNestedStack(one))
   const stacks = Object.fromEntries([stack, ...nested].map((one) => [nameOf(one), templateOf(one)]))
   const ofAlarms = nested.filter((one) => /^Watch/.test(nameOf(one)))
+  const parameters: Record<string, unknown> = {}
+  const outputs = new Map<string, unknown>()
+  for (const one of nested) {
+    const id = stack.resolve(one.nestedStackResource?.ref).Ref
+    // A stack passes a parameter to its nested stack under the same name.
+    for (const { Resources } of Object.values(stacks))
+      for (const [name, value] of Object.entries(Resources[id]?.Properties.Parameters ?? {}))
+        if ((value as { Ref?: string }).Ref !== name) parameters[name] = value
+    for (const [name, { Value }] of Object.entries(stacks[nameOf(one)]?.Outputs ?? {}))
+      outputs.set(`${id} Outputs.${name}`, Value)
+  }
   return {
     template: flattened([stack, ...nested.filter((one) => !ofAlarms.includes(one))]),
     watch: flattened(ofAlarms),
@@ -56,34 +67,23 @@ function templatesOf(stack: Stack): Templates {
     return one === stack ? stack.stackName : one.node.path.slice(stack.node.path.length + 1)
   }
 
-  /** Merges a stack and its nested stacks: every reference names its resource. */
+  /** Merges stacks: every reference names its resource. */
   function flattened(parts: readonly Stack[]): Json {
     const all = parts.map((one) => stacks[nameOf(one)] as Json)
-    const parameters: Record<string, unknown> = {}
-    const outputs = new Map<string, unknown>()
-    for (const one of parts.slice(1)) {
-      const id = stack.resolve(one.nestedStackResource?.ref).Ref
-      // A stack passes a parameter to its nested stack under the same name.
-      for (const { Resources } of all)
-        for (const [name, value] of Object.entries(Resources[id]?.Properties.Parameters ?? {}))
-          if ((value as { Ref?: string }).Ref !== name) parameters[name] = value
-      for (const [name, { Value }] of Object.entries(stacks[nameOf(one)]?.Outputs ?? {}))
-        outputs.set(`${id} Outputs.${name}`, Value)
-    }
     const resources = all.flatMap(({ Resources }) => Object.entries(Resources))
     if (new Set(resources.map(([id]) => id)).size < resources.length)
       throw new Error('two resources have one id')
     return resolved({ ...all[0], Resources: Object.fromEntries(resources) }) as Json
+  }
 
-    function resolved(value: unknown): unknown {
-      if (typeof value !== 'object' || value === null) return value
-      if (Array.isArray(value)) return value.map(resolved)
-      const { Ref, 'Fn::GetAtt': attribute } = value as { Ref?: string; 'Fn::GetAtt'?: string[] }
-      if (Ref !== undefined && Ref in parameters) return resolved(parameters[Ref])
-      const output = attribute?.join(' ') ?? ''
-      if (outputs.has(output)) return resolved(outputs.get(output))
-      return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolved(one)]))
-    }
+  function resolved(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(resolved)
+    const { Ref, 'Fn::GetAtt': attribute } = value as { Ref?: string; 'Fn::GetAtt'?: string[] }
+    if (Ref !== undefined && Ref in parameters) return resolved(parameters[Ref])
+    const output = attribute?.join(' ') ?? ''
+    if (outputs.has(output)) return resolved(outputs.get(output))
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, resolved(one)]))
   }
 }
 

@@ -5,9 +5,9 @@ import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
-import { resourceNamed, synthesise } from './synthesis.ts'
+import { propertiesOf, templatesOf } from './synthesis.ts'
 
-const { template, settings } = await synthesise('prod')
+const { template, settings } = await templatesOf('prod')
 
 /** AWS limits the inline policies of a role to this number of characters, without white space. */
 const maxPolicyCharacters = 10_240
@@ -94,17 +94,12 @@ function permittedKinds(table: TableUse, call: TableCall): PartitionKind[] {
 }
 
 function policyOf(name: string): { Statement: Statement[] } {
-  const { Properties } = resourceNamed(template, 'AWS::IAM::Policy', `${pascalCase(name)}RoleDefaultPolicy`)
-  return Properties.PolicyDocument
+  return propertiesOf(template, `${pascalCase(name)}RoleDefaultPolicy`).PolicyDocument
 }
 
 /** Returns the statements on the table itself. */
 function statementsOf(name: string): Statement[] {
-  return policyOf(name).Statement.filter(
-    ({ Resource: on, Action }) =>
-      [Action].flat().some((one) => one.startsWith('dynamodb:')) &&
-      JSON.stringify(on).startsWith('{"Fn::GetAtt"'),
-  )
+  return policyOf(name).Statement.filter(({ Resource: on }) => on === '<Table.Arn>')
 }
 
 /** Evaluates statements as IAM does. @param keys the partition keys of a call */

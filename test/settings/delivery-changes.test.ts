@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import { newDelivery } from '#shared/subscribers/delivery.ts'
 import { mayAdd, rotateSecret } from '#shared/subscribers/subscriber.ts'
@@ -8,9 +8,6 @@ import { type DeliveryService, startDeliveries, steadySettings } from '#test/sub
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 
-/** Each setting has an effect: two deployments with different values decide differently about the same input. */
-
-const both = [localSettings, otherSettings]
 const event = {
   event_id: 'e1',
   type: 'order.placed',
@@ -20,97 +17,82 @@ const event = {
   correlation_id: 'c1',
   data: {},
 }
+const ref = { tenant: 'acme', subscriber: 's1' }
+const day = 24 * 3600
 
-describe('settings of subscribers', () => {
-  test('subscribers.maxPerTenant: the number of subscribers of a tenant', () => {
-    const two = [subscriberOf(), subscriberOf()]
-    expect(both.map((settings) => mayAdd(two, settings))).toEqual([true, false])
-  })
-
-  test('subscribers.secretOverlapSeconds: how long an old secret signs', () => {
-    const ends = both.map((settings) => rotateSecret(subscriberOf(), 'two', { now: 0, settings }))
-    expect(ends).toMatchObject([
-      { set: { secrets: [{ sealed: 'two' }, { sealed: 'one', valid_until: 86_400_000 }] } },
-      { set: { secrets: [{ sealed: 'two' }, { sealed: 'one', valid_until: 60_000 }] } },
-    ])
-  })
-
-  test('deliveries.addresses: whether a subscriber may be on the machine itself', () => {
-    expect(both.map((settings) => isSubscriberUrl('http://localhost:1', settings))).toEqual([true, false])
-  })
-
-  test('deliveries.retentionDays: how long a delivery is kept', () => {
-    const ref = { tenant: 'acme', subscriber: 's1' }
-    const expiries = both.map(
-      (settings) => newDelivery(ref, event, { state: 'waiting', now: 0, settings }).expires_at,
-    )
-    expect(expiries).toEqual([30 * 24 * 3600, 7 * 24 * 3600])
-  })
+/** A setting; what depends on it; and its value with the local settings, and with the other ones. */
+test.each<[string, (settings: typeof localSettings) => unknown, unknown, unknown]>([
+  ['subscribers.maxPerTenant', (settings) => mayAdd([subscriberOf(), subscriberOf()], settings), true, false],
+  [
+    'subscribers.secretOverlapSeconds',
+    (settings) => rotateSecret(subscriberOf(), 'two', { now: 0, settings }),
+    { set: { secrets: [{ sealed: 'two' }, { sealed: 'one', valid_until: 86_400_000 }] } },
+    { set: { secrets: [{ sealed: 'two' }, { sealed: 'one', valid_until: 60_000 }] } },
+  ],
+  ['deliveries.addresses', (settings) => isSubscriberUrl('http://localhost:1', settings), true, false],
+  [
+    'deliveries.retentionDays',
+    (settings) => newDelivery(ref, event, { state: 'waiting', now: 0, settings }).expires_at,
+    30 * day,
+    7 * day,
+  ],
+])('%s', (_, decide, ...expected) => {
+  expect([localSettings, otherSettings].map(decide)).toMatchObject(expected)
 })
 
-describe('settings of deliveries', () => {
-  /** Starts the deliveries of the local settings, and of the same with one setting of the other profile. */
-  const services = (key: keyof typeof otherSettings) =>
-    Promise.all(
-      [steadySettings, { ...steadySettings, [key]: otherSettings[key] }].map((settings) =>
-        startDeliveries({ settings }),
-      ),
-    )
+/** Publishes an event to a subscriber that responds so, and runs the sender for some time. */
+async function attempts(service: DeliveryService, response: SubscriberResponse, seconds: number) {
+  const subscriber = await service.add()
+  service.respond = () => response
+  await service.publish()
+  await service.runFor(seconds)
+  return { subscriber, calls: service.received.length }
+}
 
-  /** Publishes an event to a subscriber that responds so, and runs the sender for some time. */
-  async function attempts(service: DeliveryService, response: SubscriberResponse, seconds: number) {
-    const subscriber = await service.add()
-    service.respond = () => response
-    await service.publish()
-    await service.runFor(seconds)
-    return { subscriber, calls: service.received.length }
-  }
-
-  test('deliveries.schedule: the pauses before retries, and the longest Retry-After', async () => {
-    const failed = { status: 503, answer: '', retryAfter: '9999' }
-    const both = await services('deliveries.schedule')
-    const calls = await Promise.all(both.map((service) => attempts(service, failed, 2060)))
-    expect(calls.map((one) => one.calls)).toEqual([1, 2])
-    const [delivery] = (await both[1]?.deliveries()) ?? []
-    expect(delivery?.state).toBe('failed')
-  })
-
-  test('deliveries.schedule: the random part of a pause', async () => {
-    const { jitter } = localSettings['deliveries.schedule']
-    const service = await startDeliveries({ settings: localSettings })
-    // The random source of the test returns the smallest number.
-    await attempts(service, { status: 500, answer: '' }, 0)
-    expect((await service.deliveries())[0]?.next_at).toBe(service.clock.now() + 5000 * (1 - jitter))
-  })
-
-  test('deliveries.timeoutSeconds: how long a call may take', async () => {
-    const limits: number[] = []
-    for (const service of await services('deliveries.timeoutSeconds')) {
+/** A setting; the steps of a service; and their results with the local settings, and with this other one. */
+type Row = [keyof typeof otherSettings, (service: DeliveryService) => Promise<unknown>, unknown, unknown]
+const rows: Row[] = [
+  [
+    'deliveries.schedule',
+    // The pauses before retries, and the longest Retry-After.
+    async (service) => {
+      const { calls } = await attempts(service, { status: 503, answer: '', retryAfter: '9999' }, 2060)
+      return [calls, (await service.deliveries())[0]?.state]
+    },
+    [1, 'waiting'],
+    [2, 'failed'],
+  ],
+  [
+    'deliveries.timeoutSeconds',
+    async (service) => {
+      let limit: number | undefined
       await service.add()
       service.respond = ({ timeoutMilliseconds }) => {
-        limits.push(timeoutMilliseconds)
+        limit = timeoutMilliseconds
         return { status: 200, answer: '' }
       }
       await service.publish()
       await service.run()
-    }
-    expect(limits).toEqual([15_000, 1000])
-  })
-
-  test('deliveries.disableAfterDays: how long a subscriber may fail', async () => {
-    const states: (string | undefined)[] = []
-    for (const service of await services('deliveries.disableAfterDays')) {
+      return limit
+    },
+    15_000,
+    1000,
+  ],
+  [
+    'deliveries.disableAfterDays',
+    async (service) => {
       const { subscriber } = await attempts(service, { status: 500, answer: '' }, 27 * 3600)
       await service.publish()
       await service.run()
-      states.push((await service.subscriber(subscriber))?.state)
-    }
-    expect(states).toEqual(['active', 'disabled'])
-  })
-
-  test('deliveries.slowCalls: when a call is slow, and how many processes slow calls hold', async () => {
-    const seen: object[] = []
-    for (const service of await services('deliveries.slowCalls')) {
+      return (await service.subscriber(subscriber))?.state
+    },
+    'active',
+    'disabled',
+  ],
+  [
+    'deliveries.slowCalls',
+    // When a call is slow, and how many processes slow calls hold.
+    async (service) => {
       await service.add()
       const ended = Promise.withResolvers<void>()
       let afterMilliseconds: number | undefined
@@ -128,38 +110,50 @@ describe('settings of deliveries', () => {
         await service.publish()
         await Promise.race([answered.promise, service.run()])
       }
-      seen.push({ afterMilliseconds, permitted })
       ended.resolve()
-    }
-    expect(seen).toEqual([
-      { afterMilliseconds: 500, permitted: 5 },
-      { afterMilliseconds: 0, permitted: 1 },
-    ])
-  })
-
-  test('deliveries.breaker: the timeouts that open it', async () => {
-    const states: string[] = []
-    for (const service of await services('deliveries.breaker')) {
+      return { afterMilliseconds, permitted }
+    },
+    { afterMilliseconds: 500, permitted: 5 },
+    { afterMilliseconds: 0, permitted: 1 },
+  ],
+  [
+    'deliveries.breaker',
+    async (service) => {
       const { subscriber } = await attempts(service, { reason: 'timeout' }, 0)
-      states.push(breakerOf(await service.health(subscriber), service.clock.now()))
-    }
-    expect(states).toEqual(['closed', 'open'])
-  })
-
-  test('deliveries.putBackPerMinute: how many held deliveries a minute sends', async () => {
-    const queued: number[] = []
-    for (const service of await services('deliveries.putBackPerMinute')) {
+      return breakerOf(await service.health(subscriber), service.clock.now())
+    },
+    'closed',
+    'open',
+  ],
+  [
+    'deliveries.putBackPerMinute',
+    async (service) => {
       const subscriber = await service.add({ state: 'paused' })
       for (let n = 0; n < 12; n += 1) await service.publish()
       await service.change(subscriber, { state: 'active' })
-      queued.push((await service.sweep()).queued)
-    }
-    expect(queued).toEqual([12, 10])
-  })
+      return (await service.sweep()).queued
+    },
+    12,
+    10,
+  ],
+]
 
-  test('a breaker whose longest pause is below its first one is rejected', () => {
-    const breaker = { timeouts: 1, pauseSeconds: 60, maxPauseSeconds: 59 }
-    const file = 'shared/settings/profiles/local.json'
-    expect(() => profile(file, { 'deliveries.breaker': breaker })).toThrow(/maxPauseSeconds/)
-  })
+test.each(rows)('%s', async (key, steps, ...expected) => {
+  const both = [steadySettings, { ...steadySettings, [key]: otherSettings[key] }]
+  const results = both.map(async (settings) => steps(await startDeliveries({ settings })))
+  expect(await Promise.all(results)).toEqual(expected)
+})
+
+test('deliveries.schedule: the random part of a pause', async () => {
+  const { jitter } = localSettings['deliveries.schedule']
+  const service = await startDeliveries({ settings: localSettings })
+  // The random source of the test returns the smallest number.
+  await attempts(service, { status: 500, answer: '' }, 0)
+  expect((await service.deliveries())[0]?.next_at).toBe(service.clock.now() + 5000 * (1 - jitter))
+})
+
+test('a breaker whose longest pause is below its first one is rejected', () => {
+  const breaker = { timeouts: 1, pauseSeconds: 60, maxPauseSeconds: 59 }
+  const file = 'shared/settings/profiles/local.json'
+  expect(() => profile(file, { 'deliveries.breaker': breaker })).toThrow(/maxPauseSeconds/)
 })

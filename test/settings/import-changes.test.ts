@@ -1,163 +1,154 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
+import type { SettingKey } from '#shared/settings/register.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 import { serving } from '../formats/file-network.ts'
 import { manualClock } from '../listing/manual-clock.ts'
 
-/** Each setting has an effect: two deployments with different values respond differently to the same call. */
-
 const file = 'email\na@example.com\nb@\nc@\nd@\n'
-const chosen = [
-  'imports.fetch',
-  'imports.maxBytes',
-  'imports.result',
-  'limits.tooLarge',
-  'operations.cancel',
-  'operations.retentionDays',
-  'operations.retryAfter',
-] as const
-const others = Object.fromEntries(chosen.map((key) => [key, otherSettings[key]]))
-let local: ImportService
-/** Accepts only file_url. */
-let other: ImportService
-let taking: ImportService
-/** Permits few operations in progress. */
-let busy: ImportService
-beforeAll(async () => {
-  const file = 'shared/settings/profiles/local.json'
-  local = await startImports()
-  const request = { 'imports.request': otherSettings['imports.request'] }
-  other = await startImports({ settings: profile(file, request) })
-  taking = await startImports({ settings: profile(file, others) })
-  const key = 'imports.inProgressPerTenant'
-  busy = await startImports({ settings: profile(file, { [key]: otherSettings[key] }) })
-})
+const max = otherSettings['imports.maxRows']
+const hour = 3600
 
 const begin = async (service: ImportService) =>
   (await service.upload('acme', `${file}${crypto.randomUUID()}@\n`)).json.operation_id as string
+/** Runs an import of this many rows, and returns how it ended. */
+async function endOf(service: ImportService, rows: number): Promise<unknown[]> {
+  const lines = Array.from({ length: rows }, (_, n) => `${n}@example.com\n`)
+  const id = (await service.upload('many', `email\n${lines.join('')}`)).json.operation_id as string
+  await service.run('many', id)
+  const { state, error } = (await service.read('many', id)).json
+  return [state, error?.code, error?.details]
+}
 
-describe('settings of imports', () => {
-  test('imports.request: the accepted uploads', async () => {
-    expect(outcome(await local.upload('acme', file))).toBe('202')
-    const refused = await other.upload('acme', file)
-    expect(outcome(refused)).toBe('415 VALIDATION.content_type.unsupported')
-    expect(refused.headers['Accept-Post']).toBe('application/json')
-  })
-
-  test('imports.maxBytes and limits.tooLarge: the maximum size of a file, and the error of a larger one', async () => {
-    const large = `email\n${'x'.repeat(300)}\n`
-    expect(outcome(await local.upload('acme', large))).toBe('202')
-    expect(outcome(await taking.upload('acme', large))).toBe('413 VALIDATION.body.invalid')
-  })
-
-  test('imports.maxRows: the number of rows of a file, and the error of a file with more', async () => {
-    const { 'imports.maxRows': max } = otherSettings
-    const settings = { ...localSettings, 'imports.maxRows': max }
-    const few = await startImports({ settings })
-    const endOf = async (service: ImportService, rows: number) => {
-      const lines = Array.from({ length: rows }, (_, n) => `${n}@example.com\n`)
-      const id = (await service.upload('many', `email\n${lines.join('')}`)).json.operation_id as string
-      await service.run('many', id)
-      const { state, error } = (await service.read('many', id)).json
-      return [state, error?.code, error?.details]
-    }
-    expect(await endOf(few, max)).toEqual(['succeeded', undefined, undefined])
-    expect(await endOf(few, max + 1)).toEqual(['failed', 'VALIDATION.csv.too_many_rows', { max }])
-    expect(await few.customers('many')).toHaveLength(max)
-    expect((await endOf(local, max + 1))[0]).toBe('succeeded')
-  })
-
-  test('imports.writeUnitsPerSecond: the units of one second of all imports', async () => {
-    const start = 1_800_000_000_000
-    const secondsOf = async (units: number) => {
-      const settings = { ...localSettings, 'imports.writeUnitsPerSecond': units }
-      const paced = await startImports({ settings })
-      const id = await begin(paced)
-      const other = (await paced.upload('other', 'email\nb@example.com\n')).json.operation_id
+/** Settings; the steps that both deployments run; and their results: with the local settings, and with these others. */
+type Row = [
+  keys: SettingKey[],
+  steps: (service: ImportService) => Promise<unknown>,
+  local: unknown,
+  other: unknown,
+]
+const rows: Row[] = [
+  [
+    ['imports.request'],
+    async (service) => {
+      const answer = await service.upload('acme', file)
+      return [outcome(answer), answer.headers['Accept-Post']]
+    },
+    ['202', undefined],
+    ['415 VALIDATION.content_type.unsupported', 'application/json'],
+  ],
+  [
+    ['imports.maxBytes', 'limits.tooLarge'],
+    async (service) => outcome(await service.upload('acme', `email\n${'x'.repeat(300)}\n`)),
+    '202',
+    '413 VALIDATION.body.invalid',
+  ],
+  [
+    ['imports.maxRows'],
+    async (service) => {
+      const ends = [await endOf(service, max), await endOf(service, max + 1)]
+      return [...ends, (await service.customers('many')).length]
+    },
+    [['succeeded', undefined, undefined], ['succeeded', undefined, undefined], max + 1],
+    [['succeeded', undefined, undefined], ['failed', 'VALIDATION.csv.too_many_rows', { max }], max],
+  ],
+  [
+    ['imports.writeUnitsPerSecond'],
+    // The units of one second of all imports.
+    async (service) => {
+      const start = 1_800_000_000_000
       const clock = manualClock(start)
-      Object.assign(paced.steps, { clock })
-      await paced.run('acme', id)
-      await paced.run('other', other)
-      return Math.floor(clock.now() / 1000) - Math.floor(start / 1000)
-    }
-    expect([
-      await secondsOf(localSettings['imports.writeUnitsPerSecond']),
-      await secondsOf(otherSettings['imports.writeUnitsPerSecond']),
-    ]).toEqual([0, 2])
-  })
-
-  test('imports.timeoutSeconds: the age at which an import fails', async () => {
-    const running = { start: async () => {}, stateOf: async () => 'running' as const }
-    const codeAfter = async (seconds: number, service: ImportService) => {
       const id = await begin(service)
-      const clock = manualClock(timeOf(id) + seconds * 1000)
+      const other = (await service.upload('other', 'email\nb@example.com\n')).json.operation_id
+      Object.assign(service.steps, { clock })
+      await service.run('acme', id)
+      await service.run('other', other)
+      return Math.floor(clock.now() / 1000) - start / 1000
+    },
+    0,
+    2,
+  ],
+  [
+    ['imports.timeoutSeconds'],
+    async (service) => {
+      const id = await begin(service)
+      const running = { start: async () => {}, stateOf: async () => 'running' as const }
+      const age = otherSettings['imports.timeoutSeconds'] + 16 * 60
+      const clock = manualClock(timeOf(id) + age * 1000)
       await endAbandoned(running, { ...service, settings: service.steps.settings, clock })
       return (await service.read('acme', id)).json.error?.code
-    }
-    const seconds = otherSettings['imports.timeoutSeconds'] + 16 * 60
-    const settings = { ...localSettings, 'imports.timeoutSeconds': otherSettings['imports.timeoutSeconds'] }
-    expect(await codeAfter(seconds, local)).toBeUndefined()
-    expect(await codeAfter(seconds, await startImports({ settings }))).toBe('DEPENDENCY.timeout')
-  })
-
-  test('imports.result: the number of returned rejects, and how long all of them are available', async () => {
-    for (const [service, shown, seconds] of [
-      [local, 4, 300],
-      [taking, 2, 60],
-    ] as const) {
+    },
+    undefined,
+    'DEPENDENCY.timeout',
+  ],
+  [
+    ['imports.result'],
+    async (service) => {
       const id = await begin(service)
       await service.run('acme', id)
-      const { result } = (await service.read('acme', id)).json
-      expect([result.counts.failed, result.rejects.length]).toEqual([4, shown])
-      expect(result.rejects_url).toContain(`seconds=${seconds}`)
-    }
-  })
-
-  test('imports.fetch: the minimum speed of a file’s host', async () => {
-    const slow = { file: Buffer.from(file), afterMilliseconds: 1500 }
-    const stateAt = async (service: ImportService) => {
+      const { counts, rejects, rejects_url: url } = (await service.read('acme', id)).json.result
+      return [counts.failed, rejects.length, new URL(url).searchParams.get('seconds')]
+    },
+    [4, 4, '300'],
+    [4, 2, '60'],
+  ],
+  [
+    ['imports.fetch'],
+    // The minimum speed of a file’s host.
+    async (service) => {
       const as = { tenant: 'slow-host', role: 'Editor' }
       const body = { file_url: 'https://files.example/customers.csv' }
       const { json } = await service.call({ method: 'POST', path: '/imports', as, body })
+      const slow = { file: Buffer.from(file), afterMilliseconds: 1500 }
       await service.run('slow-host', json.operation_id, { network: serving([slow]) })
       return (await service.read('slow-host', json.operation_id)).json.state
-    }
-    expect([await stateAt(local), await stateAt(taking)]).toEqual(['succeeded', 'failed'])
-  })
-
-  test('imports.inProgressPerTenant: the number of operations in progress for each tenant', async () => {
-    const last = async (service: ImportService) => {
+    },
+    'succeeded',
+    'failed',
+  ],
+  [
+    ['imports.inProgressPerTenant'],
+    async (service) => {
       for (let n = 0; n < 2; n += 1) await service.upload('busy', `email\n${n}@example.com\n`)
       return outcome(await service.upload('busy', 'email\nlast@example.com\n'))
-    }
-    expect([await last(local), await last(busy)]).toEqual(['202', '429 RATE_LIMIT.exceeded'])
-  })
-
-  test('operations.cancel: the call of a cancellation and its response', async () => {
-    const call = async (service: ImportService, verb: string) => {
-      const path = `/operations/${await begin(service)}:${verb}`
-      return outcome(
-        await service.call({ method: 'POST', path, as: { tenant: 'acme', role: 'Editor' }, body: {} }),
-      )
-    }
-    expect([await call(local, 'cancel'), await call(taking, 'stop')]).toEqual(['200', '202'])
-    expect(await call(taking, 'cancel')).toBe('404 NOT_FOUND.route')
-  })
-
-  test('operations.retryAfter and operations.retentionDays: the Retry-After and the lifetime of operations', async () => {
-    for (const [service, seconds, days] of [
-      [local, '1', localSettings['operations.retentionDays']],
-      [taking, '5', 7],
-    ] as const) {
+    },
+    '202',
+    '429 RATE_LIMIT.exceeded',
+  ],
+  [
+    ['operations.cancel'],
+    async (service) => {
+      const call = async (verb: string) => {
+        const path = `/operations/${await begin(service)}:${verb}`
+        const as = { tenant: 'acme', role: 'Editor' }
+        return outcome(await service.call({ method: 'POST', path, as, body: {} }))
+      }
+      return [await call('cancel'), await call('stop')]
+    },
+    ['200', '404 NOT_FOUND.route'],
+    ['404 NOT_FOUND.route', '202'],
+  ],
+  [
+    ['operations.retryAfter', 'operations.retentionDays'],
+    async (service) => {
       const id = await begin(service)
-      expect((await service.read('acme', id)).headers['Retry-After']).toBe(seconds)
+      const { headers } = await service.read('acme', id)
       const { expires_at } = await service.operation('acme', id)
-      expect(expires_at).toBe(Math.floor(timeOf(id) / 1000) + days * 24 * 3600)
+      const days = (Number(expires_at) - Math.floor(timeOf(id) / 1000)) / (24 * hour)
       await service.run('acme', id)
-      expect((await service.read('acme', id)).headers).not.toHaveProperty('Retry-After')
-    }
-  })
+      return [headers['Retry-After'], days, (await service.read('acme', id)).headers['Retry-After']]
+    },
+    ['1', localSettings['operations.retentionDays'], undefined],
+    ['5', 7, undefined],
+  ],
+]
+
+test.each(rows)('%j', async (keys, steps, ...expected) => {
+  const changes = Object.fromEntries(keys.map((key) => [key, otherSettings[key]]))
+  const others = profile('shared/settings/profiles/local.json', changes)
+  const results = [await startImports(), await startImports({ settings: others })].map(steps)
+  expect(await Promise.all(results)).toEqual(expected)
 })

@@ -59,10 +59,7 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
     {
       command: 'aws backup update-region-settings',
       because: 'the local stage has no backups',
-      test: {
-        file: 'test/infrastructure/backups.test.ts',
-        title: 'on prod the table is copied each night and each week, into a vault that survives the stack',
-      },
+      test: { file: 'test/infrastructure/facts.test.ts', title: 'on %s: %s' },
     },
     { command: 'VERSION=', ...replicated },
     { command: 'aws secretsmanager', ...replicated },
@@ -89,7 +86,7 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
     {
       command: 'npx commerce addresses block',
       because: withoutWebAcl,
-      test: { file: webAcl, title: 'are those of two sets, one for each version of IP, which begin empty' },
+      test: { file: webAcl, title: 'are those of two sets, one for each version of IP' },
     },
     {
       command: 'npx commerce addresses list',
