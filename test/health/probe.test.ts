@@ -67,19 +67,13 @@ describe('a probe', () => {
     expect(requests.map(({ path }) => path)).toEqual([healthPath, ordersPath])
   })
 
-  test('sends its API key with the read only', async () => {
+  test.each([
+    ['sends its API key with the read only', 'x-api-key', [undefined, key]],
+    ['opens a connection for each call', 'connection', ['close', 'close']],
+    ['names its agent', 'user-agent', ['commerce-probe', 'commerce-probe']],
+  ])('%s', async (_, name, values) => {
     await probed()
-    expect(requests.map(({ headers }) => headers['x-api-key'])).toEqual([undefined, key])
-  })
-
-  test('opens a connection for each call', async () => {
-    await probed()
-    expect(requests.map(({ headers }) => headers.connection)).toEqual(['close', 'close'])
-  })
-
-  test('names its agent', async () => {
-    await probed()
-    expect(requests.map(({ headers }) => headers['user-agent'])).toEqual(['commerce-probe', 'commerce-probe'])
+    expect(requests.map(({ headers }) => headers[name])).toEqual(values)
   })
 
   test('without an API key calls health only', async () => {
@@ -99,16 +93,17 @@ describe('a probe', () => {
     expect(await probed()).toBe(reason)
   })
 
-  test('follows no redirect', async () => {
-    responses[healthPath] = answer(302, '', { Location: `${address}elsewhere` })
+  test.each([
+    ['follows no redirect', answer(302, '', { Location: `${address}elsewhere` }), 'health: status 302'],
+    [
+      'sends its API key to no address that fails the check of health',
+      answer(200, '{}'),
+      'health: another body',
+    ],
+  ])('%s', async (_, respond, reason) => {
+    responses[healthPath] = respond
     responses['/elsewhere'] = answer(200, healthy)
-    expect(await probed()).toBe('health: status 302')
-    expect(requests.map(({ path }) => path)).toEqual([healthPath])
-  })
-
-  test('sends its API key to no address that fails the check of health', async () => {
-    responses[healthPath] = answer(200, '{}')
-    await probed()
+    expect(await probed()).toBe(reason)
     expect(requests.map(({ path }) => path)).toEqual([healthPath])
   })
 

@@ -4,27 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { installEngine } from '#bin/local/engine-install.ts'
 
-const file = join(import.meta.dirname, '../../bin/local/requirements.txt')
-const text = await readFile(file, 'utf8')
-/** One line for each package. */
-const requirements = text
-  .replaceAll('\\\n', '')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'))
-
-describe('the Python packages of the local AWS', () => {
-  test('have one version each, and the hashes of its files', () => {
-    const pinned = /^[\w-]+==[\w.]+( ; [^;]+?)?( +--hash=sha256:[0-9a-f]{64})+$/
-    expect(requirements.filter((line) => !pinned.test(line))).toEqual([])
-    expect(requirements.length).toBeGreaterThan(10)
-  })
-
-  test('name no host, so each machine uses its own index', () => {
-    expect(text).not.toMatch(/:\/\/|--(extra-)?index-url|--find-links|--trusted-host/)
-  })
-})
-
-describe('their installation', () => {
+describe('the installation of the Python packages of the local AWS', () => {
   const folder = mkdtemp(join(tmpdir(), 'engine-install-'))
   afterAll(async () => rm(await folder, { recursive: true }))
 

@@ -235,18 +235,6 @@ describe('a link to a file', () => {
     expect(await follow(link)).toMatchObject({ status: 200, body: 'content' })
   })
 
-  test.each<[string, (url: string) => string]>([
-    ['of another file', (url) => url.replace('.csv', '.csw')],
-    ['of the bucket', (url) => url.replace('/a%20b.csv', '')],
-    ['with a later end', (url) => url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600')],
-    ['without an end', (url) => url.replace('X-Amz-Expires=60&', '')],
-    ['with another parameter', (url) => `${url}&versions`],
-    ['with two credentials', (url) => `${url}&x-amz-credential=test/20260101/us-east-1/s3/aws4_request`],
-    ['without a signature', (url) => url.replace(/X-Amz-Signature=\w+/, '')],
-  ])('%s is refused', async (_, changed) => {
-    expect((await follow(changed(link))).status).toBeGreaterThanOrEqual(400)
-  })
-
   /** Signs like boto3 and the AWS command line. */
   const oldLink = (file: string, seconds: number, secret = aws.credentials.secretAccessKey) => {
     const Expires = String(Math.floor(Date.now() / 1000) + seconds)
@@ -260,31 +248,35 @@ describe('a link to a file', () => {
     expect(await follow(oldLink('a%20b.csv', 60))).toMatchObject({ status: 200, body: 'content' })
   })
 
-  test.each<[string, () => Promise<{ status: number }>]>([
-    ['that has ended', () => follow(oldLink('a%20b.csv', -60))],
-    ['of another key', () => follow(oldLink('a%20b.csv', 60, 'test'))],
-    ['of another file', () => follow(oldLink('a%20b.csv', 60).replace('.csv', '.csw'))],
-    ['with another parameter', () => follow(`${oldLink('a%20b.csv', 60)}&Action=ListUsers`)],
-    [
-      'with a target',
-      () => follow(oldLink('a%20b.csv', 60), { 'X-Amz-Target': 'DynamoDB_20120810.ListTables' }),
-    ],
-  ])('with a signature of version 2 %s is refused', async (_, followed) => {
-    expect((await followed()).status).toBeGreaterThanOrEqual(400)
-  })
-
   test('that has ended is refused', async () => {
     const signingDate = new Date(Date.now() - 61_000)
     expect((await follow(await getSignedUrl(s3, get, { expiresIn: 60, signingDate }))).status).toBe(403)
   })
 
-  test.each<[string, Record<string, string>, string]>([
-    ['with the target of another service', { 'X-Amz-Target': 'DynamoDB_20120810.ListTables' }, 'GET'],
-    ['with a header that S3 reads', { 'X-Amz-Request-Payer': 'requester' }, 'GET'],
-    ['with another method', {}, 'DELETE'],
-    ['from a web page', { Origin: page }, 'GET'],
-  ])('%s is refused', async (_, headers, method) => {
-    expect((await follow(link, headers, method)).status).toBeGreaterThanOrEqual(400)
+  const target = { 'X-Amz-Target': 'DynamoDB_20120810.ListTables' }
+  const old = () => oldLink('a%20b.csv', 60)
+  test.each<[string, () => Promise<{ status: number }>]>([
+    ['of another file', () => follow(link.replace('.csv', '.csw'))],
+    ['of the bucket', () => follow(link.replace('/a%20b.csv', ''))],
+    ['with a later end', () => follow(link.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'))],
+    ['without an end', () => follow(link.replace('X-Amz-Expires=60&', ''))],
+    ['with another parameter', () => follow(`${link}&versions`)],
+    [
+      'with two credentials',
+      () => follow(`${link}&x-amz-credential=test/20260101/us-east-1/s3/aws4_request`),
+    ],
+    ['without a signature', () => follow(link.replace(/X-Amz-Signature=\w+/, ''))],
+    ['with the target of another service', () => follow(link, target)],
+    ['with a header that S3 reads', () => follow(link, { 'X-Amz-Request-Payer': 'requester' })],
+    ['with another method', () => follow(link, {}, 'DELETE')],
+    ['from a web page', () => follow(link, { Origin: page })],
+    ['of version 2 that has ended', () => follow(oldLink('a%20b.csv', -60))],
+    ['of version 2 and another key', () => follow(oldLink('a%20b.csv', 60, 'test'))],
+    ['of version 2 and another file', () => follow(old().replace('.csv', '.csw'))],
+    ['of version 2 with another parameter', () => follow(`${old()}&Action=ListUsers`)],
+    ['of version 2 with a target', () => follow(old(), target)],
+  ])('%s is refused', async (_, followed) => {
+    expect((await followed()).status).toBeGreaterThanOrEqual(400)
   })
 })
 

@@ -1,34 +1,47 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { installRequirements, requirementsFolder } from './python-package.ts'
 
-const tools = (await readdir(requirementsFolder)).flatMap((file) => /^(.+)\.txt$/.exec(file)?.[1] ?? [])
+/** The packages of the tools of the tests, and of the local AWS. */
+const files = [
+  ...(await readdir(requirementsFolder))
+    .filter((file) => file.endsWith('.txt'))
+    .map((file) => join(requirementsFolder, file)),
+  join(import.meta.dirname, '../../bin/local/requirements.txt'),
+]
 
 /** Returns the lines without comments: one for each package. */
 async function requirementsIn(file: string): Promise<string[]> {
-  const text = await readFile(join(requirementsFolder, file), 'utf8')
-  const lines = text.replaceAll('\\\n', '').split('\n')
+  const lines = (await readFile(file, 'utf8')).replaceAll('\\\n', '').split('\n')
   return lines.filter((line) => line !== '' && !line.startsWith('#'))
 }
 
 test('there are tools', () => {
-  expect(tools).toContain('uv')
+  expect(files).toContain(join(requirementsFolder, 'uv.txt'))
 })
 
-test.each(tools)('the packages of %s have one version each, and the hashes of its files', async (tool) => {
-  const pinned = /^[\w.-]+==[\w.]+( ; [^;]+?)?( +--hash=sha256:[0-9a-f]{64})+$/
-  const requirements = await requirementsIn(`${tool}.txt`)
-  expect(requirements.filter((line) => !pinned.test(line))).toEqual([])
-  const versions = requirements.map((line) => line.split(' ')[0])
+describe.each(files)('the packages of %s', (file) => {
+  test('have one version each, and the hashes of its files', async () => {
+    const pinned = /^[\w.-]+==[\w.]+( ; [^;]+?)?( +--hash=sha256:[0-9a-f]{64})+$/
+    const requirements = await requirementsIn(file)
+    expect(requirements.filter((line) => !pinned.test(line))).toEqual([])
+    expect(requirements.length).toBeGreaterThan(0)
+  })
+
+  test('name no host, so each machine uses its own index', async () => {
+    expect(await readFile(file, 'utf8')).not.toMatch(
+      /:\/\/|--(extra-)?index-url|--default-index|--find-links|--trusted-host/,
+    )
+  })
+})
+
+const tools = files.slice(0, -1).map((file) => file.replace(/\.txt$/, ''))
+test.each(tools)('the packages of %s contain those that it names', async (tool) => {
+  const versions = (await requirementsIn(`${tool}.txt`)).map((line) => line.split(' ')[0])
   const wanted = (await requirementsIn(`${tool}.in`)).map((line) => line.replace(/\[.*\]/, ''))
   expect(versions).toEqual(expect.arrayContaining(wanted))
-})
-
-test.each(tools)('the packages of %s name no host, so each machine uses its own index', async (tool) => {
-  const text = await readFile(join(requirementsFolder, `${tool}.txt`), 'utf8')
-  expect(text).not.toMatch(/:\/\/|--(extra-)?index-url|--default-index|--find-links|--trusted-host/)
 })
 
 test('the guide installs the versions of generators that the tests use', async () => {
@@ -36,7 +49,8 @@ test('the guide installs the versions of generators that the tests use', async (
   const installed = Array.from(guide.matchAll(/^pip install (\S+)$/gm), ([, wanted = '']) => wanted)
   expect(installed.length).toBeGreaterThan(1)
   for (const wanted of installed) {
-    expect(await requirementsIn(`${wanted.split('==')[0]}.in`)).toContain(wanted)
+    const file = join(requirementsFolder, `${wanted.split('==')[0]}.in`)
+    expect(await requirementsIn(file)).toContain(wanted)
   }
 })
 

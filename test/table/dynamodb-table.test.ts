@@ -266,93 +266,75 @@ describe('an update', () => {
 
 describe('a transaction', () => {
   const common = { TableName: name, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
-  const partOf = async (change: Change) => {
-    await table.transact([change])
-    return sent[0]?.input.TransactItems?.[0]
+  const Key = marshall(key)
+  const isInA = {
+    ConditionExpression: '#n0 = :v0',
+    ExpressionAttributeNames: { '#n0': 'state' },
+    ExpressionAttributeValues: marshall({ ':v0': 'a' }),
   }
+  const condition = { matches: { state: 'a' } }
 
-  test('puts an item', async () => {
-    expect(await partOf({ item, condition: { absent: true } })).toEqual({
-      Put: { ...common, Item: marshall(item), ConditionExpression: 'attribute_not_exists(pk)' },
-    })
-  })
-
-  test('removes an item', async () => {
-    expect(await partOf({ remove: key, condition: { matches: { state: 'a' } } })).toEqual({
-      Delete: {
-        ...common,
-        Key: marshall(key),
-        ConditionExpression: '#n0 = :v0',
-        ExpressionAttributeNames: { '#n0': 'state' },
-        ExpressionAttributeValues: marshall({ ':v0': 'a' }),
+  test.each<[string, Change, object]>([
+    [
+      'puts an item',
+      { item, condition: { absent: true } },
+      { Put: { ...common, Item: marshall(item), ConditionExpression: 'attribute_not_exists(pk)' } },
+    ],
+    ['removes an item', { remove: key, condition }, { Delete: { ...common, Key, ...isInA } }],
+    [
+      'removes an item whether or not it exists',
+      { remove: key, condition: 'none' },
+      { Delete: { ...common, Key } },
+    ],
+    [
+      'checks an item that it does not change',
+      { check: key, condition },
+      { ConditionCheck: { ...common, Key, ...isInA } },
+    ],
+    [
+      'updates an item',
+      {
+        update: key,
+        set: { state: 'b' },
+        copy: { before: 'state' },
+        increment: ['version'],
+        add: { total: 7 },
+        condition,
       },
-    })
-  })
-
-  test('removes an item whether or not it exists', async () => {
-    expect(await partOf({ remove: key, condition: 'none' })).toEqual({
-      Delete: { ...common, Key: marshall(key) },
-    })
-  })
-
-  test('checks an item that it does not change', async () => {
-    expect(await partOf({ check: key, condition: { matches: { state: 'a' } } })).toEqual({
-      ConditionCheck: {
-        ...common,
-        Key: marshall(key),
-        ConditionExpression: '#n0 = :v0',
-        ExpressionAttributeNames: { '#n0': 'state' },
-        ExpressionAttributeValues: marshall({ ':v0': 'a' }),
-      },
-    })
-  })
-
-  test('updates an item', async () => {
-    const change: Change = {
-      update: key,
-      set: { state: 'b' },
-      copy: { before: 'state' },
-      increment: ['version'],
-      add: { total: 7 },
-      condition: { matches: { state: 'a' } },
-    }
-    expect(await partOf(change)).toEqual({
-      Update: {
-        ...common,
-        Key: marshall(key),
-        ConditionExpression: '#n0 = :v0',
-        UpdateExpression:
-          'SET #n1 = :v1, #n2 = #n3, #n4 = if_not_exists(#n4, :v2) + :v3, #n5 = if_not_exists(#n5, :v4) + :v5',
-        ExpressionAttributeNames: {
-          '#n0': 'state',
-          '#n1': 'state',
-          '#n2': 'before',
-          '#n3': 'state',
-          '#n4': 'version',
-          '#n5': 'total',
+      {
+        Update: {
+          ...common,
+          Key,
+          ConditionExpression: '#n0 = :v0',
+          UpdateExpression:
+            'SET #n1 = :v1, #n2 = #n3, #n4 = if_not_exists(#n4, :v2) + :v3, #n5 = if_not_exists(#n5, :v4) + :v5',
+          ExpressionAttributeNames: {
+            ...{ '#n0': 'state', '#n1': 'state', '#n2': 'before' },
+            ...{ '#n3': 'state', '#n4': 'version', '#n5': 'total' },
+          },
+          ExpressionAttributeValues: marshall({
+            ...{ ':v0': 'a', ':v1': 'b', ':v2': 0 },
+            ...{ ':v3': 1, ':v4': 0, ':v5': 7 },
+          }),
         },
-        ExpressionAttributeValues: marshall({
-          ':v0': 'a',
-          ':v1': 'b',
-          ':v2': 0,
-          ':v3': 1,
-          ':v4': 0,
-          ':v5': 7,
-        }),
       },
-    })
-  })
-
-  test('updates one attribute', async () => {
-    expect(await partOf({ update: key, set: { state: 'b' }, condition: 'none' })).toEqual({
-      Update: {
-        ...common,
-        Key: marshall(key),
-        UpdateExpression: 'SET #n0 = :v0',
-        ExpressionAttributeNames: { '#n0': 'state' },
-        ExpressionAttributeValues: marshall({ ':v0': 'b' }),
+    ],
+    [
+      'updates one attribute',
+      { update: key, set: { state: 'b' }, condition: 'none' },
+      {
+        Update: {
+          ...common,
+          Key,
+          UpdateExpression: 'SET #n0 = :v0',
+          ExpressionAttributeNames: { '#n0': 'state' },
+          ExpressionAttributeValues: marshall({ ':v0': 'b' }),
+        },
       },
-    })
+    ],
+  ])('%s', async (_, change, part) => {
+    await table.transact([change])
+    expect(sent[0]?.input.TransactItems).toEqual([part])
   })
 
   test('has the same token in each attempt', async () => {

@@ -1,10 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
 import { commandActions, findStack } from '#bin/permissions/command-actions.ts'
-import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -17,22 +16,6 @@ interface Job {
   env?: Record<string, string>
   steps: { run?: string; uses?: string; with?: Record<string, string> }[]
 }
-
-const pages = ['docs/deployment.md', 'docs/operations.md', 'docs/examples/github-actions.yml']
-const commandLines = pages.flatMap((page) => commandLinesIn(read(page)).map((line) => ({ page, ...line })))
-
-describe('the commands of the pages on deployment and operation', () => {
-  test.each(commandLines)('$page: npx commerce $name takes $flags', (line) => {
-    expect(unknownParts(line)).toEqual([])
-  })
-
-  test.each(pages.slice(0, 2))('%s links to existing files', (page) => {
-    const links = [...read(page).matchAll(/\]\(([\w./-]+)\)/g)].map(([, link = '']) =>
-      join(root, 'docs', link),
-    )
-    expect(links.filter((link) => !existsSync(link))).toEqual([])
-  })
-})
 
 describe('the pipeline', () => {
   const pipeline = parse(read('docs/examples/github-actions.yml')) as { jobs: Record<string, Job> }
