@@ -432,6 +432,15 @@ describe('the published keys of an issuer', () => {
     expect(await faultBy(first)).toEqual(unavailable)
   })
 
+  test('that cannot be loaded for an unknown key are a failure that its caller may have caused', async () => {
+    await by(first)
+    respond = () => new Response('', { status: 500 })
+    now += 30 * seconds
+    const token = await tokenBy(second, now)
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject(failure)
+  })
+
   test('of which one cannot be read are a fault of the issuer', async () => {
     keys = [{ ...first.jwk, x: 'AA' }]
     expect(await faultBy(first)).toEqual(unavailable)
