@@ -31,7 +31,7 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
   ]
   if (problems.length === 0) return
   const lines = problems.map((problem) => `  ${problem}`)
-  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${lines.join('\n')}`)
+  throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:\n${lines.join('\n')}`)
 }
 
 function quotaProblems(stage: Stage, settings: Settings): string[] {

@@ -120,6 +120,15 @@ function missingAddress(settings: Settings): string[] {
     : []
 }
 
+/** Returns the problem with a certificate that the gateway cannot use. A deployment would fail after minutes. */
+function foreignCertificate(settings: Settings): string[] {
+  const { 'api.domain': domain, 'aws.environment': environment } = settings
+  const region = domain?.certificateArn.split(':')[3]
+  return environment && region !== undefined && region !== environment.region
+    ? [`the certificate is in ${region}: request one in ${environment.region}, the region of the stack`]
+    : []
+}
+
 /** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
 export function mailDomainsOutsideIdentity(settings: Settings): string[] {
   const domain = settings['mail.domain']
@@ -178,6 +187,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...prematureSunsets(settings).map((one) => `  versioning.sunset: ${one}`),
     ...conflictingThrottles(settings, routes).map((one) => `  limits.gateway: ${one}`),
     ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
+    ...foreignCertificate(settings).map((one) => `  api.domain: ${one}`),
     ...mailDomainsOutsideIdentity(settings).map((one) => `  mail.domain: ${one}`),
     ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
@@ -185,8 +195,8 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...timeLimitsBelowLogin(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return
-  const advice = `The operations are ${[...known].sort().join(', ')}.`
+  const advice = unknown.length > 0 ? [`The operations are ${[...known].sort().join(', ')}.`] : []
   throw new ProfileError(
-    `${source}: ${problems.length} setting(s) to fix:\n${problems.join('\n')}\n${advice}`,
+    [`${source}: ${problems.length} problem(s) to fix:`, ...problems, ...advice].join('\n'),
   )
 }

@@ -6,8 +6,8 @@ const opening = `# Commands
 Run \`npx commerce\` with a command, in the root of the repository. This page is the text of \`--help\`, written by
 \`npm run generate\`.
 
-- Commands work on the local run (\`npm start\`). With \`--stack NAME\` they work on a stack in the AWS account and region of
-  the environment, with the permissions of [examples/operator-policy.json](examples/operator-policy.json).
+- Commands work on the local run (\`npm start\`) or, with \`--stack NAME\`, on a stack in the AWS account and region of the
+  environment, with the permissions of [examples/operator-policy.json](examples/operator-policy.json).
 - Output is a table on a terminal, and JSON lines when it is piped. Progress and errors go to standard error.
 - Destructive commands ask on a terminal. Elsewhere they need \`--yes\`.
 - Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.

@@ -31,7 +31,7 @@ export function defineFreeze(define: Define): void {
     })
   define(
     'unfreeze',
-    'End a freeze. Functions get the concurrency that lib/stage.ts names, and the queues and sweeps that the freeze disabled are enabled. What was disabled before stays disabled.',
+    'End a freeze. Functions get the reserved concurrency that lib/stage.ts names and the provisioned one that the freeze removed, and the queues and sweeps that the freeze disabled are enabled. What was disabled before stays disabled.',
     'unfreeze --stack commerce-prod',
   )
     .addOption(stack)

@@ -46,7 +46,7 @@ export type Define = ReturnType<typeof definer>
 
 /**
  * Returns the function that adds commands to a program, such as `api-keys list` in the group `api-keys`. Brackets make a
- * command the default of its group: `events [watch]`.
+ * command the default of its group: `events [listen]`.
  */
 export function definer(program: Command) {
   const groups = new Map<string, Command>()

@@ -11,11 +11,17 @@ import { defineSubscriberCommands } from './subscriber-commands.ts'
 import { defineTenantCommands } from './tenant-commands.ts'
 
 const description =
-  'The command line of the commerce API. Commands work on the local run (npm start). With --stack NAME they work on a stack in the AWS account and region of the environment.'
+  'The command line of the commerce API. Commands work on the local run (npm start) or, with --stack NAME, on a stack in the AWS account and region of the environment; the help of a command says if it works on only one of them.'
 
 const conventions = `
 Output is a table on a terminal, and JSON lines when it is piped. NO_COLOR turns colors off.
 Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.`
+
+/** Advice for errors of the AWS SDK that do not say what to do, by the beginning of their message. */
+const advice = {
+  'Region is missing': 'no AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region',
+  'Could not load credentials': 'there are no AWS credentials: set AWS_PROFILE, or sign in',
+}
 
 /** Returns the whole command line. Definitions are light: a command loads its code and the AWS SDK when it runs. */
 export function createProgram(): Command {
@@ -69,7 +75,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (thrown) {
     // The library has printed its own errors and the help that was asked for.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
-    console.error(styleText('red', `error: ${(thrown as Error).message}`, { stream: process.stderr }))
+    const { message } = thrown as Error
+    const [, text = message] = Object.entries(advice).find(([start]) => message.startsWith(start)) ?? []
+    console.error(styleText('red', `error: ${text}`, { stream: process.stderr }))
     return thrown instanceof UsageError ? 2 : 1
   }
 }

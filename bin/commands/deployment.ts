@@ -30,9 +30,6 @@ export async function deployedStack(StackName: string | undefined): Promise<Depl
     return { outputs, access: accessOf(service), ...(providerUrl !== undefined && { providerUrl }) }
   }
   const client = new CloudFormationClient({})
-  await client.config.region().catch(() => {
-    throw new Error('no AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region')
-  })
   const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }))
   const outputs = stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue])
   return { outputs: Object.fromEntries(outputs ?? []), access: {} }

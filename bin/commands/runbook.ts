@@ -6,8 +6,8 @@ import { period } from '#lib/monitoring/metrics.ts'
 const opening = `# Runbook
 
 Generated from the alarms by \`npx commerce runbook\`. Each section is named like its alarm, without the name of the stack. The
-name contains the severity: \`page\` means now, \`ticket\` the next working day. STACK is the name of the stack, T
-is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. The name of a
+name contains the severity: \`page\` means now, \`ticket\` the next working day; \`silent\` alarms only feed pages. STACK is the name
+of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. The name of a
 log group begins with STACK and ends with the text that is shown; for functions of nested stacks, the name of the nested stack is in
 between. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
 

@@ -76,7 +76,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
     act: 'Find the late payout in the audit: action refund_succeeded, with the status failed before it. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
     queries: latePayouts,
-    commands: [ledger],
+    commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
     thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
   },
   {
@@ -84,7 +84,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The ledger differs from the refunds of the payment provider: money was paid twice, or is missing in the books.',
-    act: 'Find the tenants in the log, print their differences with the command below, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
+    act: 'Find the tenants in the log, print their differences, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
     queries: [
       {
         group: 'RefundsReconcileLog',
@@ -127,7 +127,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'ImportsRunningLong',
     severity: 'ticket',
     impact: 'An import has been running for an hour.',
-    act: 'Find out from the execution history what takes the time. The owner of the import can cancel it. It ends after two hours and a quarter at the latest.',
+    act: 'Find out from the execution history what takes the time. The owner of the import can cancel it. It ends a quarter of an hour after imports.timeoutSeconds at the latest.',
     queries: errorsInLog('operations.end-abandoned'),
     commands: [`${listExecutions} RUNNING`],
     thresholds: [{ measure: measures.oldestUnfinished('imports'), above: 3600 }],

@@ -118,7 +118,7 @@ export const oldestChangeFor = (name: string): Measure => ({
 })
 
 export const oldestUnfinished = (work: Work): Measure => ({
-  text: `the age of the oldest of the pending ${work}, in seconds,`,
+  text: `the age of the oldest of the pending ${work.replace('_', ' ')}, in seconds,`,
   graph: sharedGraphs.unfinished,
   label: work,
   metric: ({ stage }) =>

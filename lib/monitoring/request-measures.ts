@@ -50,7 +50,7 @@ export const tailOf = (route: Route): Measure => ({
 
 /** The percentage of failed requests, as `failedRequests` counts them; 0 for fewer than `fewest` failures. */
 export const failureShare = (route: Route, window: { minutes: number; fewest: number }): Measure => ({
-  text: `the percentage of failed requests of ${route.operation} in ${window.minutes} minutes, from ${window.fewest} failures on,`,
+  text: `the percentage of failed requests of ${route.operation} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
   ...lineOf(route, sharedGraphs.failures),
   period: Duration.minutes(window.minutes),
   metric: (watched) =>
@@ -66,7 +66,7 @@ export const unansweredMetric = 'unanswered_requests'
 
 /** The percentage of failed requests over all routes. */
 export const failureShareOfApi = (fewest: number): Measure => ({
-  text: `the percentage of failed requests of all routes in five minutes, from ${fewest} failures on,`,
+  text: `the percentage of failed requests of all routes in five minutes, if at least ${fewest} failed,`,
   graph: sharedGraphs.api,
   label: 'failed requests (%)',
   metric: (watched) => {

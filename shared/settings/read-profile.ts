@@ -32,7 +32,7 @@ export function readProfile(profile: unknown, source: string, known: readonly st
       )
   }
   if (problems.length === 0) return settings as Settings
-  throw new ProfileError(`${source}: ${problems.length} setting(s) to fix:\n${problems.join('\n')}`)
+  throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:\n${problems.join('\n')}`)
 }
 
 function at(issue: v.BaseIssue<unknown>): string {

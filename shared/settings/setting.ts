@@ -23,7 +23,7 @@ export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
 
 /** @param expected the expected text, for the message of a value that does not match */
 export function text(pattern: RegExp, expected?: string) {
-  return v.pipe(v.string(), v.regex(pattern, expected))
+  return v.pipe(v.string(), v.regex(pattern, expected && `expected ${expected}`))
 }
 
 /** A list that is not empty. */

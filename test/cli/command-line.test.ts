@@ -100,6 +100,14 @@ test('a stack without an AWS region is a failure that says how to set one', asyn
   expect(stderr).toContain('error: no AWS region is set: set AWS_REGION')
 })
 
+test('a stack without AWS credentials is a failure that says how to get some', async () => {
+  const { AWS_ACCESS_KEY_ID: _id, AWS_SECRET_ACCESS_KEY: _key, AWS_PROFILE: _profile, ...rest } = process.env
+  const none = { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' }
+  const env = { ...rest, ...none, AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_DISABLED: 'true' }
+  const { stderr } = await run('releases list --stack nope', { env })
+  expect(stderr).toContain('error: there are no AWS credentials: set AWS_PROFILE, or sign in')
+})
+
 test('a failure is reported with exit code 1', async () => {
   expect(await run('token --tenant a --role Editor --sub u --settings none')).toMatchObject({
     code: 1,

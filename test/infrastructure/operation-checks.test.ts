@@ -4,12 +4,12 @@ import { checkOperations, mailDomainsOutsideIdentity } from '#lib/check-operatio
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
-import { behindDomain } from './stage-settings.ts'
+import { behindDomain, withDomain } from './stage-settings.ts'
 
 /** Returns the problems of the local settings with a route table. */
 function problemsOf(table: readonly RouteEntry[], changes: Partial<Settings> = {}): string[] {
   const thrown = thrownBy(() => checkOperations({ ...localSettings, ...changes }, table, 'p.json'))
-  return thrown instanceof Error ? thrown.message.split('\n').slice(1, -1) : []
+  return thrown instanceof Error ? thrown.message.split('\n').filter((line) => line.startsWith('  ')) : []
 }
 
 /** Returns the route table with a copy of `orders.read` on another path. */
@@ -78,6 +78,10 @@ test.each<[object, string]>([
   [others('x', 'principal'), 'limits.other: there is no operation x'],
   [ending('x', '2026-07-01'), 'versioning.sunset: there is no operation x'],
   [{ 'api.gatewayAddress': 'closed' }, 'api.gatewayAddress: closed needs a domain in api.domain'],
+  [
+    { ...withDomain, 'aws.environment': { account: '111122223333', region: 'us-east-1' } },
+    'api.domain: the certificate is in eu-west-1: request one in us-east-1, the region of the stack',
+  ],
   [sessions('codes.list'), 'auth.sessionOperations: codes.list needs a scope, and a session has none'],
   [
     { ...sessions('orders.read'), 'auth.scopes': { 'orders.read': 'orders:read' } },

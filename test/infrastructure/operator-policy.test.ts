@@ -89,6 +89,12 @@ describe('the policy of operators', () => {
     expect(actions.filter((action) => !known.has(action))).toEqual([])
   })
 
+  test('fits into the 10,240 characters of the inline policies of a role, with that for emergencies', () => {
+    const files = ['operator-policy', 'operator-unmask-policy']
+    const texts = files.map((name) => JSON.stringify(JSON.parse(read(`docs/examples/${name}.json`))))
+    expect(texts.join('').length).toBeLessThanOrEqual(10_240)
+  })
+
   test('is compared with the commands of both pages', () => {
     expect([ofOperations.length > 5, ofRunbook.length > 10]).toEqual([true, true])
   })

@@ -26,7 +26,7 @@ export async function settingsOf({ changes }: SynthesisOptions): Promise<Setting
 export const withDomain = {
   'api.domain': {
     host: 'api.example.com',
-    certificateArn: 'arn:aws:acm:eu-central-1:111122223333:certificate/12345678-1234-1234-1234-123456789012',
+    certificateArn: 'arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012',
   },
 }
 

@@ -95,7 +95,7 @@ describe('a profile', () => {
     const { 'auth.roleClaim': _, ...rest } = valid
     const wrong = { ...rest, 'idempotency.lifetimeHours': 12, 'auth.crossTenantStatus': 200, colour: 'red' }
     const message = messageOf(() => readProfile(wrong, 'p.json'))
-    expect(message.split('\n')[0]).toBe('p.json: 4 setting(s) to fix:')
+    expect(message.split('\n')[0]).toBe('p.json: 4 problem(s) to fix:')
     for (const key of ['auth.roleClaim', 'idempotency.lifetimeHours', 'auth.crossTenantStatus', 'colour'])
       expect(message).toContain(`  ${key}`)
   })

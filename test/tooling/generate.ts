@@ -30,7 +30,7 @@ async function write(generated: Record<string, string>): Promise<void> {
   for (const [file, text] of Object.entries(generated)) {
     const path = join(root, file)
     if ((await readFile(path, 'utf8').catch(() => '')) === text) continue
-    console.log(check ? `${file} is out of date: run npm run generate and commit it` : `${file} is new`)
+    console.log(check ? `${file} is out of date: run npm run generate and commit it` : `${file} is written`)
     if (check) process.exitCode = 1
     else await writeFile(path, text)
   }

@@ -13,7 +13,7 @@ const ownNames = /^urn:commerce-api:/
 const issuer = v.strictObject({
   issuer: v.pipe(
     nonEmpty,
-    v.check((name) => !ownNames.test(name), 'a name that does not start with urn:commerce-api:'),
+    v.check((name) => !ownNames.test(name), 'expected a name that does not start with urn:commerce-api:'),
   ),
   audience: nonEmpty,
   algorithms: some(v.picklist(algorithms)),
@@ -23,7 +23,7 @@ const issuer = v.strictObject({
       v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
       v.strictObject({ keys: some(v.looseObject({ kty: v.string(), kid: v.string() })) }),
     ],
-    "a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
+    "expected a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
   ),
 })
 

@@ -86,7 +86,7 @@ export const codes = {
         // Otherwise an import of the file would activate codes that are not active.
         v.check(
           (columns) => !importable.every((field) => columns.includes(field)) || columns.includes('state'),
-          'state, as the other columns can be imported',
+          'expected state too, as the other columns can be imported',
         ),
       ),
       maxRows: count,
@@ -102,7 +102,7 @@ export const codes = {
         v.array(v.picklist(importable)),
         v.check(
           (columns) => importable.every((field) => columns.includes(field)),
-          `all of ${importable.join(', ')}`,
+          `expected all of ${importable.join(', ')}`,
         ),
       ),
       maxRows: integer(1, 1000),

@@ -5,7 +5,7 @@ import { count, integer, operations, setting, some, text } from '../setting.ts'
 
 const validationCode = v.picklist(
   (Object.keys(errorCatalog) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
-  'a VALIDATION code of the catalog',
+  'expected a VALIDATION code of the catalog',
 )
 /** AWS WAF supports these windows, and limits of at least ten requests. */
 const webAclRate = v.strictObject({
@@ -27,7 +27,7 @@ const day = v.pipe(
   v.check((date) => {
     const parsed = new Date(`${date}T00:00:00Z`)
     return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(`${date}T`)
-  }, 'a day such as 2030-01-31'),
+  }, 'expected a day such as 2030-01-31'),
 )
 
 export const requests = {
@@ -64,7 +64,7 @@ export const requests = {
       v.check(
         ({ minMilliseconds, enoughMilliseconds, maxMilliseconds }) =>
           minMilliseconds <= enoughMilliseconds && enoughMilliseconds <= maxMilliseconds,
-        'minMilliseconds, enoughMilliseconds and maxMilliseconds in ascending order',
+        'expected minMilliseconds, enoughMilliseconds and maxMilliseconds in ascending order',
       ),
     ),
   ),

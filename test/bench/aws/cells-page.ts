@@ -1,4 +1,13 @@
-import { cellLimits, coldTableUnits, hoursOfCopy, ordersOfMonth, ordersOfTenant, reachedAt } from './cells.ts'
+import {
+  accountExecutions,
+  cellLimits,
+  coldTableUnits,
+  hoursOfCopy,
+  ordersOfMonth,
+  ordersOfTenant,
+  reachedAt,
+  reservedExecutions,
+} from './cells.ts'
 import { assumed, measuredRequests } from './request-costs.ts'
 import { table } from './table.ts'
 
@@ -28,7 +37,8 @@ is in one cell, and no request needs two. A loss of a cell, a bad release or a f
 
 ## When each step becomes necessary
 
-The mix is one order, two reads of an order and one list. Quotas are the defaults of an account in us-east-1, a second.
+The mix is one order, two reads of an order and one list. Quotas are the defaults of an account in us-east-1, a second. Of its
+${count(accountExecutions)} concurrent executions, \`prod\` [reserves](scaling.md#reserved-concurrency) ${count(reservedExecutions)} for functions that are not in the mix.
 
 ${table(['Limit of one stack', 'Quota', 'Requests a second', 'Million orders a month', 'Step'], limitRows)}
 
@@ -61,8 +71,8 @@ code and a password reset name no tenant, and the tenant in a token is known onl
 - Each cell has an address, such as \`c1.api.example.com\` (\`api.domain\`). A tenant gets the address of its cell when it is created, and
   configures it in its clients, its webhook senders and its pages.
 - A tenant that may move gets a separate host name, such as \`acme.api.example.com\`: a further custom domain of the gateway in its cell,
-  with a DNS record of 60 seconds. API Gateway takes a custom domain name once in a region, over all accounts, so a move deletes
-  it in one cell before the other cell of the same region can have it.
+  created by hand, with a DNS record of 60 seconds. API Gateway takes a custom domain name once in a region, over all accounts, so
+  a move deletes it in one cell before the other cell of the same region can have it.
 - A token of a tenant that is in another cell is valid only if both cells trust its issuer, and then finds no data. Give each cell its own
   audience in \`auth.issuers\`, so that it gets 401 instead.
 - Do not put a proxy in front that hides addresses: the rate rules of the web ACL and \`otp.sourceThrottle\` count them.
@@ -89,8 +99,9 @@ others, ${millions(smallTenant)} million orders take ${minutes(hoursOfCopy(small
    Create its users there with \`npx commerce users set\`; nobody can export their passwords, so each resets it.
 2. Announce the window. Requests that are repeated after it with an idempotency key from before it create a second effect, because
    idempotency records stay behind. Or stop writes \`idempotency.lifetimeHours\` before it.
-3. Lower the life of the DNS record. Block the tenant in both cells: \`npx commerce tenants block acme\`. Wait a minute, and until its
-   imports and refunds have ended and the relay has published its events.
+3. Lower the life of the DNS record. Block the tenant in both cells:
+   \`npx commerce tenants block acme --stack commerce-prod\`. Wait a minute, and until its imports and refunds have ended and the
+   relay has published its events.
 4. Copy all partitions of the tenant, audit and legal holds included, without the attribute \`outbox\`: its events are published
    already. Copy the items of \`entities\` in \`shared/platform/table/keys.ts\` with a condition on absence, so that the copy can be
    repeated. Ids hold their shard, so keys stay the same. API keys stay valid: they are stored as hashes without a secret.
@@ -101,8 +112,8 @@ others, ${millions(smallTenant)} million orders take ${minutes(hoursOfCopy(small
 5. Compare: the number of items of each partition, and \`npx commerce refunds reconcile\` in the new cell without a difference.
 6. Move the custom domain and the DNS record, and point senders of webhooks at the new cell.
 7. Unblock the tenant in the new cell, and place a test order. It stays blocked in the old one.
-8. After \`webhooks.inboxDays\`, purge it in the old cell: \`npx commerce tenants purge acme\`. A legal hold refuses that, and its
-   copy in the new cell stands as well: release it in the old cell only if the backups there need not be kept.
+8. After \`webhooks.inboxDays\`, purge it in the old cell: \`npx commerce tenants purge acme --stack commerce-prod\`.
+   A legal hold refuses that, and its copy in the new cell stands as well: release it in the old cell only if the backups there need not be kept.
 
 Until step 7, the way back is to unblock the tenant in the old cell. After it, a move back is another move.
 

@@ -41,6 +41,10 @@ test('a request that the benchmark does not have is an error', () => {
   expect(() => cellLimits(requests.slice(1))).toThrow('the benchmark has no request "create an order"')
 })
 
+test('the executions that the stage reserves serve no request of the mix', () => {
+  expect(limitOf('concurrent executions without a reservation')).toBe((1000 - 745) / 0.02)
+})
+
 test('a month has a quarter of its requests as orders', () => {
   expect(ordersOfMonth(4)).toBe(43_800 * 60)
 })

@@ -1,3 +1,4 @@
+import { stageNamed } from '#lib/stage.ts'
 import { assumed, type MeasuredRequest } from './request-costs.ts'
 
 /** A limit of a cell: its default quota, and what one request of the mix uses of it. */
@@ -18,6 +19,13 @@ const partitionUnits = 1000
 const orderUnitsOfPartition = 2
 /** The write units a second of a new table. */
 export const coldTableUnits = 4000
+/** The default quota of concurrent executions. */
+export const accountExecutions = 1000
+/** The executions that `prod` reserves for functions that wait for others. Requests of the mix share the rest. */
+export const reservedExecutions = Object.values(stageNamed('prod').concurrency ?? {}).reduce(
+  (sum, one) => sum + one,
+  0,
+)
 
 /** Returns the limits of one stack, from the units of its requests. The smallest is first. */
 export function cellLimits(requests: readonly MeasuredRequest[]): CellLimit[] {
@@ -60,8 +68,8 @@ export function cellLimits(requests: readonly MeasuredRequest[]): CellLimit[] {
       response: 'raise the quota',
     },
     {
-      what: 'concurrent executions of functions',
-      quota: 1000,
+      what: 'concurrent executions without a reservation',
+      quota: accountExecutions - reservedExecutions,
       perRequest: assumed.milliseconds / 1000,
       response: 'raise the quota and `limits.concurrency`',
     },
