@@ -400,11 +400,6 @@ export const defects: Record<string, Defect> = {
     "return record(made, 'retry', work, slotFreeAt(work))",
     'return postpone(slotFreeAt(work), work)',
   ),
-  'an entry of a waiting delivery with a key that was used': shared(
-    'subscribers/delivery.ts',
-    "derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))",
-    'derivedIdAt(due, delivery)',
-  ),
   'a slot that is never free again': shared(
     'subscribers/subscriber-health.ts',
     "return now + settings['deliveries.timeoutSeconds'] * 1000 + lease",
