@@ -26,11 +26,14 @@ function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUp
   return { id: target.output.id, precondition: { ifMatch: target.output.if_match }, changes: parsed.output }
 }
 
+/** The longest id that a result repeats. Results with longer ones could exceed the size of an idempotency record. */
+const maxNamedId = 64
+
 /** The update of many codes: each item is an update of one code. */
 export const codeBulkUpdate = bulkSaga<{ items: Record<string, unknown>[] }, Record<string, unknown>>({
   rowsOf: ({ items }) => items,
   keyOf: ({ id }) => (typeof id === 'string' ? id : ''),
-  namedId: ({ id }) => (typeof id === 'string' ? id : null),
+  namedId: ({ id }) => (typeof id === 'string' && id.length <= maxNamedId ? id : null),
   decide: (item, context) =>
     updateCode(codeUpdateOf(item, context.settings), context, ({ id }) => ({ status: 200, id })),
   deniedAction: ({ id }) => ({ action: 'update', area: 'codes', id }),

@@ -23,10 +23,12 @@ const CodeUpdate = perSettings((settings) => {
 
 const Body = perSettings((settings) => {
   const items = v.pipe(
-    v.array(v.pipe(AnyObject, publishedAs(CodeUpdate(settings)))),
+    v.array(v.pipe(v.unknown(), publishedAs(CodeUpdate(settings)))),
     v.minLength(1),
     v.maxLength(settings['codes.bulkUpdate'].maxItems),
     openPoint('codes.bulkUpdate'),
+    // Items are checked after their number: an error for each of 100,000 would exceed what a function may return.
+    v.array(AnyObject),
   )
   return v.pipe(v.strictObject({ items }), v.title('BulkUpdate'))
 })
@@ -38,7 +40,7 @@ export const route = defineRoute({
   path: (settings) => settings['codes.bulkUpdate'].path,
   summary: 'Update many discount codes',
   description:
-    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
+    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',
