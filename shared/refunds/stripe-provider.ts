@@ -36,7 +36,9 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     async refund(request, budget) {
       const remaining = within(budget, clock)
       try {
-        return await attempts(options, remaining, (call) => askOnce(stripe, request, call, clock))
+        return await attempts(options, remaining, (call) =>
+          askOnce(request, { stripe, call, clock, remaining }),
+        )
       } catch (thrown) {
         if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
         const outcome = refused(thrown)
@@ -47,24 +49,31 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         }
       }
     },
-    find: (request, budget) =>
-      read(options, budget, async (call) => {
-        const refund = await findPayout(stripe, request, call)
+    find(request, budget) {
+      const remaining = within(budget, clock)
+      return read(options, budget, async (call) => {
+        const refund = await findPayout(request, { stripe, call, remaining })
         return refund && outcomeOf(refund, false)
-      }),
+      })
+    },
   }
 }
 
-/** @throws StripeError */
+/** One attempt. `remaining` returns the milliseconds that are left of all attempts. */
+interface Attempt {
+  stripe: Stripe
+  call: CallOptions
+  remaining: () => number
+}
+
+/** @throws StripeError; DEPENDENCY.timeout */
 async function askOnce(
-  stripe: Stripe,
   request: ProviderRequest,
-  options: CallOptions,
-  clock: Clock,
+  { clock, ...attempt }: Attempt & { clock: Clock },
 ): Promise<ProviderOutcome> {
   const keyIsKnown = clock.now() - request.requestedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(stripe, request, options)
-  return paid ? outcomeOf(paid, true) : create(stripe, request, options)
+  const paid = keyIsKnown ? undefined : await findPayout(request, attempt)
+  return paid ? outcomeOf(paid, true) : create(attempt.stripe, request, attempt.call)
 }
 
 async function create(
@@ -82,17 +91,20 @@ async function create(
   return outcomeOf(refund, headers.get('idempotent-replayed') === 'true')
 }
 
-/** Returns the payout of a refund, found by its metadata. */
+/**
+ * Returns the payout of a refund, found by its metadata. The time limit of a call is that of a page, and a charge may have
+ * any number of them.
+ * @throws StripeError; DEPENDENCY.timeout
+ */
 async function findPayout(
-  stripe: Stripe,
   { account, chargeId, refundId }: ProviderRequest,
-  options: CallOptions,
+  { stripe, call, remaining }: Attempt,
 ): Promise<Stripe.Refund | undefined> {
-  const ofCharge = stripe.refunds.list(
-    { charge: chargeId, limit: 100 },
-    { stripeAccount: account, ...options },
-  )
-  for await (const refund of ofCharge) if (refund.metadata?.[metadataName] === refundId) return refund
+  const ofCharge = stripe.refunds.list({ charge: chargeId, limit: 100 }, { stripeAccount: account, ...call })
+  for await (const refund of ofCharge) {
+    if (refund.metadata?.[metadataName] === refundId) return refund
+    if (remaining() < 1) throw fail('DEPENDENCY.timeout')
+  }
   return undefined
 }
 

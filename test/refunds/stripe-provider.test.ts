@@ -292,6 +292,18 @@ describe('a question about a refund', () => {
     expect(asksOf(asked)).toHaveLength(3)
   })
 
+  test('ends with the time of the request, however many pages of refunds the charge has', async () => {
+    const clock = quickClock()
+    const data = [{ id: 're_1', object: 'refund', metadata: {} }]
+    fakeProvider.faults = () => {
+      clock.slept.push(1000)
+      const has_more = clock.slept.length < 20
+      return answered({ status: 200, body: { object: 'list', url: '/v1/refunds', has_more, data } })
+    }
+    const found = find(request(), { clock, budgetMilliseconds: 3000 })
+    await expect(found).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+  })
+
   test.each([
     ['of an unknown charge', error(404, { code: 'resource_missing' })],
     ['with credentials that are refused', error(401, {})],
