@@ -29,7 +29,7 @@ export function functionEntries(): Record<string, string> {
 }
 
 /** A bundled function: the folder to deploy, and the SHA-256 of its code in hex. */
-export interface FunctionCode {
+interface FunctionCode {
   directory: string
   codeSha: string
 }

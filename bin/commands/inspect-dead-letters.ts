@@ -20,7 +20,7 @@ export interface Inspection {
 }
 
 /** A dead letter in a list. Times are ISO 8601. */
-export interface DeadLetterSummary {
+interface DeadLetterSummary {
   message_id: string
   /** The time at which the work was queued, or at which the function gave up. */
   at: string

@@ -14,7 +14,7 @@ import {
 } from './releases.ts'
 
 /** A rollback before it is made. */
-export interface Rollback {
+interface Rollback {
   stack: string
   /** The release that serves now, and the one that will serve. */
   from: string

@@ -43,7 +43,7 @@ export async function profileIn(settings: string): Promise<Record<string, any>> 
 
 /**
  * Gives the payment provider and the pages free ports: those of the profile, or the next free ones.
- * @param options.moved whether they are beside `port` instead, as --port asks
+ * @param options.moved whether they are the next ones after `port` instead, as --port asks
  * @returns the path of the profile, or of a copy with the other ports
  */
 export async function withFreePorts(

@@ -161,7 +161,7 @@ export function operatorPolicy(): object {
   return policy([...statementsOf(Object.keys(commandActions)), ...procedures])
 }
 
-/** Returns the policy for emergencies, beside that of operators: queries that show the addresses of callers. */
+/** Returns the policy for emergencies, in addition to that of operators: queries that show the addresses of callers. */
 export function unmaskPolicy(): object {
   return policy([{ Sid: 'ReadAddressesOfCallers', Action: 'logs:Unmask', Resource: logGroups }])
 }

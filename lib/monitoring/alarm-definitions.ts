@@ -83,7 +83,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'RefundsDiffer',
     severity: 'ticket',
     impact:
-      'The ledger differs from the refunds of the payment provider: money was paid twice, or is missing in the books.',
+      'The ledger differs from the refunds of the payment provider: money was paid twice, or the ledger lacks a payout.',
     act: 'Find the tenants in the log, print their differences, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
     queries: [
       {

@@ -3,7 +3,7 @@ import type { Check, Remove, Update, Write } from '../platform/table/table.ts'
 
 /** The entities with items that can be deleted one by one, and so be held one by one. */
 export const holdableEntities = ['order', 'code'] as const satisfies Entity[]
-export type HoldableEntity = (typeof holdableEntities)[number]
+type HoldableEntity = (typeof holdableEntities)[number]
 
 /** The target of a hold on all data of a tenant. Other targets are an entity and an id: `order/…`. */
 export const tenantTarget = 'tenant'

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/register.ts'
 import type { Chunk } from './import-files.ts'
 
 /** A chunk ends with the row that reaches one of the two sizes. */
-export interface ChunkSize {
+interface ChunkSize {
   rows: number
   bytes: number
 }

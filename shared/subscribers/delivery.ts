@@ -70,7 +70,7 @@ export function mayMove(trigger: DeliveryTrigger, from: DeliveryState): boolean 
   return transitions[trigger].from.includes(from)
 }
 
-/** Returns the same rule as a write condition: nothing else has recorded an attempt either. */
+/** Returns the condition of a write: the trigger may move the delivery, and no attempt was recorded since it was read. */
 export function moveCondition(
   trigger: DeliveryTrigger,
   { attempted }: Pick<Delivery, 'attempted'>,

@@ -1,7 +1,6 @@
 import { timestamp } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import type { SubscriberResponse } from './call-subscriber.ts'
-import { textOf } from './call-subscriber.ts'
+import { type SubscriberResponse, textOf } from './call-subscriber.ts'
 import { type Attempt, type Delivery, pingType } from './delivery.ts'
 
 /** The attempts that a delivery keeps: more than a schedule has, as an operator may send it again. */

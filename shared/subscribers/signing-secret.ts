@@ -29,7 +29,7 @@ export async function sealSecret(
   { versionedKey, clock }: Pick<WorkContext, 'versionedKey' | 'clock'>,
 ): Promise<string> {
   const { key, version } = await versionedKey(purpose)
-  return `${version}.${seal(key, secret, placeOf(owner), (length) => clock.randomBytes(length))}`
+  return `${version}.${seal(key, secret, associatedDataOf(owner), (length) => clock.randomBytes(length))}`
 }
 
 /**
@@ -43,7 +43,7 @@ export async function openSecret(
 ): Promise<string> {
   const end = sealed.lastIndexOf('.')
   const { key } = await versionedKey(purpose, sealed.slice(0, end))
-  return unseal(key, sealed.slice(end + 1), placeOf(owner))
+  return unseal(key, sealed.slice(end + 1), associatedDataOf(owner))
 }
 
 /**
@@ -100,6 +100,6 @@ export function signingHeaders(
   }
 }
 
-function placeOf({ tenant_id, id }: SecretOwner): string {
+function associatedDataOf({ tenant_id, id }: SecretOwner): string {
   return `${tenant_id}/${id}`
 }

@@ -95,7 +95,7 @@ export function leaseEnd(now: number, settings: Settings): number {
 }
 
 /** The result of a call, for the health of its subscriber. */
-export type CallEnd = 'success' | 'failure' | 'timeout'
+type CallEnd = 'success' | 'failure' | 'timeout'
 
 /**
  * Records the result of a call, if it changes anything: a failure each hour, a first success, and each timeout. A response

@@ -10,7 +10,7 @@ import { isSubscriberUrl } from './subscriber-address.ts'
  * The states of a subscriber. While it is `paused` by an operator or `disabled` by the service, its deliveries are held.
  */
 export const subscriberStates = ['active', 'paused', 'disabled'] as const
-export type SubscriberState = (typeof subscriberStates)[number]
+type SubscriberState = (typeof subscriberStates)[number]
 
 /** A signing secret, encrypted. */
 export interface SealedSecret {

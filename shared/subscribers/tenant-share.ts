@@ -24,7 +24,7 @@ const pauseFactor = 9
 const spreadFactor = 500
 
 /** What a process has done for a tenant lately. All times are in milliseconds since 1970. */
-interface Work {
+interface TenantWork {
   /** The beginning of its work without a rest. */
   since: number
   endedAt: number
@@ -35,7 +35,7 @@ interface Work {
 }
 
 /** The recent work of one process, by tenant. */
-export type RecentWork = Map<string, Work>
+export type RecentWork = Map<string, TenantWork>
 
 /**
  * The part of one tenant in a batch. A process works until the last call of its batch ends, so all slow calls of a tenant in

@@ -13,7 +13,7 @@ export interface Copying {
   target: string
 }
 
-export type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key } }
+type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key } }
 
 /** DynamoDB accepts so many items in a batch of writes, and in a batch of reads. */
 const [writtenItems, readItems] = [25, 100]

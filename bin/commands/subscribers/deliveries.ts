@@ -39,7 +39,7 @@ interface Selection extends Partial<Window> {
 }
 
 /** Yields the recorded deliveries of a subscriber, in the order of their events. `to` is exclusive. */
-export async function* deliveriesOf(
+async function* deliveriesOf(
   table: Table,
   { tenant, subscriber }: SubscriberRef,
   { from, to, states }: Selection = {},

@@ -121,7 +121,7 @@ export async function processBatch(
 }
 
 /** Waits for the work on all messages, and hands back those that failed. */
-export async function processTogether(
+async function processTogether(
   records: readonly SQSRecord[],
   works: readonly Promise<unknown>[],
   dependencies: QueueWork,

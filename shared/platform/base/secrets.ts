@@ -70,25 +70,27 @@ const tagBytes = 16
 /**
  * Encrypts and authenticates a text (AES-256-GCM), in base64url.
  * @param key 32 bytes, for this purpose only
- * @param place the associated data; `unseal` requires the same
+ * @param associated the associated data; `unseal` requires the same
  */
 export function seal(
   key: KeyObject,
   text: string,
-  place: string,
+  associated: string,
   randomBytes: (length: number) => Uint8Array,
 ): string {
   const nonce = randomBytes(nonceBytes)
-  const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(Buffer.from(place))
+  const sealing = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(
+    Buffer.from(associated),
+  )
   const sealed = Buffer.concat([sealing.update(text), sealing.final()])
   return Buffer.concat([nonce, sealed, sealing.getAuthTag()]).toString('base64url')
 }
 
-/** Decrypts a text. @throws Error unless it was sealed with this key and place, and no character has changed */
-export function unseal(key: KeyObject, sealed: string, place: string): string {
+/** Decrypts a text. @throws Error unless it was sealed with this key and data, and no character has changed */
+export function unseal(key: KeyObject, sealed: string, associated: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.toString('base64url') !== sealed) throw new Error('not the canonical form')
   const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
-  opening.setAAD(Buffer.from(place)).setAuthTag(bytes.subarray(-tagBytes))
+  opening.setAAD(Buffer.from(associated)).setAuthTag(bytes.subarray(-tagBytes))
   return Buffer.concat([opening.update(bytes.subarray(nonceBytes, -tagBytes)), opening.final()]).toString()
 }

@@ -110,6 +110,7 @@ export const permissions = {
 export type Access = keyof typeof permissions
 
 /**
+ * Returns the tenants that a role may access in an operation.
  * @param actsAs the role whose permissions Service has, from the settings; always within its own tenant
  */
 export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer' | 'Editor'): Reach {

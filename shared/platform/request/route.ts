@@ -38,7 +38,7 @@ export interface Throttle extends RateLimit {
 export type BodyType = 'application/json' | 'text/csv'
 
 /** A header of one operation. `key`: the setting that names it. */
-export interface HeaderDefinition {
+interface HeaderDefinition {
   description: string
   required?: true
   key: SettingKey
