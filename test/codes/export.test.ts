@@ -109,7 +109,7 @@ describe('GET /codes:export', () => {
 
   test('has the states of the codes in every profile whose exports can be imported', () => {
     const columns = ['code', 'type', 'name', 'expiry_at']
-    expect(() => withLimits({ columns })).toThrow('codes.export at columns: state')
+    expect(() => withLimits({ columns })).toThrow('codes.export at columns: expected state')
     expect(() => withLimits({ columns: [...columns, 'state'] })).not.toThrow()
   })
 
