@@ -32,11 +32,13 @@ const root = join(import.meta.dirname, '../..')
  * Bundles functions like a deployment.
  * @param folders name to folder below functions/
  * @param environment variables in addition to the region and credentials of Lambda
+ * @param onOutput called with what the processes print
  */
 export async function bundleFunctions(
   folders: Record<string, string>,
   settings: Settings,
   environment: Record<string, string>,
+  onOutput?: (text: string) => void,
 ): Promise<Functions> {
   const scratch = await mkdtemp(join(tmpdir(), 'functions-'))
   const entries = Object.fromEntries(
@@ -56,8 +58,10 @@ export async function bundleFunctions(
       const code = pathToFileURL(join(bundles[name]?.directory ?? '', 'index.mjs')).href
       const child = fork(join(import.meta.dirname, 'run-function.mjs'), [code], {
         env,
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        stdio: ['ignore', onOutput ? 'pipe' : 'ignore', onOutput ? 'pipe' : 'inherit', 'ipc'],
       })
+      for (const stream of [child.stdout, child.stderr])
+        stream?.on('data', (text) => onOutput?.(String(text)))
       const started = processOf(child)
       running.add(started)
       await once(child, 'message')

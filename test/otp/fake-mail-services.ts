@@ -1,7 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 /** The handling of a mail. */
 export type MailBehavior =
@@ -63,7 +62,7 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
       answer.writeHead(200, { 'content-type': 'application/json' }).end('{"MessageId":"m"}')
   }
 
-  const server = createServer(async (request: IncomingMessage, answer) => {
+  const { url: endpoint, stop } = await startHttpServer(async (request, answer) => {
     const body = await text(request)
     const target = String(request.headers['x-amz-target'] ?? '')
     if (request.url === '/v2/email/outbound-emails') return takeMail(body, answer)
@@ -73,12 +72,5 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
     if (target === 'AmazonSQS.ChangeMessageVisibility') fake.pauses.push(JSON.parse(body).VisibilityTimeout)
     return answer.end('{}')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const stop = async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  }
   return Object.assign(fake, { endpoint, stop })
 }

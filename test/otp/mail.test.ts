@@ -1,81 +1,50 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { bundle } from '#bin/build/bundle.ts'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { bundleFunctions } from '#test/faults/function-process.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { eventsOf } from '#test/support/item-events.ts'
-
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
-import { type Service, startService, testSecret } from '#test/support/service.ts'
+import { startService, testSecret } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
-import { type FakeMailServices, startFakeMailServices } from './fake-mail-services.ts'
+import { startFakeMailServices } from './fake-mail-services.ts'
 
-let file: string
-let aws: FakeMailServices
-let service: Service
-let sender: ChildProcess
 /** The offset of the service's clock behind that of the sender. */
 let behindMilliseconds = 0
+const printed: string[] = []
 
-const scratch = await mkdtemp(join(tmpdir(), 'mail-'))
-beforeAll(async () => {
-  const entries = { send: join(import.meta.dirname, '../../functions/otp/send-code/handler.ts') }
-  const bundles = await bundle({ entries, outdir: scratch, settings: JSON.stringify(localSettings) })
-  file = pathToFileURL(join(bundles.send?.directory ?? '', 'index.mjs')).href
-  aws = await startFakeMailServices(testSecret)
-  service = await startService({
-    clock: { ...systemClock, now: () => Date.now() - behindMilliseconds },
-    tableName: await createTable(),
-  })
-  sender = await startSender()
+const aws = await startFakeMailServices(testSecret)
+const service = await startService({
+  clock: { ...systemClock, now: () => Date.now() - behindMilliseconds },
+  tableName: await createTable(),
 })
+const environment = {
+  AWS_ENDPOINT_URL: aws.endpoint,
+  AWS_ENDPOINT_URL_DYNAMODB: process.env.DYNAMODB_ENDPOINT ?? '',
+  TABLE_NAME: service.tableName,
+  SECRET_ARN: 'secret',
+  MAIL_QUEUE_URL: `${aws.endpoint}/queue/mail`,
+}
+const functions = await bundleFunctions({ send: 'otp/send-code' }, localSettings, environment, (text) =>
+  printed.push(text),
+)
+const sender = await functions.start('send')
 beforeEach(() => {
   Object.assign(aws, { behavior: 'taken', mails: [], attempts: 0, pauses: [] })
   behindMilliseconds = 0
 })
 afterAll(async () => {
-  sender.kill('SIGKILL')
+  await functions.stop()
   await aws.stop()
-  await rm(scratch, { recursive: true, force: true })
 })
 
-/** The function of production, in a separate process. */
-async function startSender(): Promise<ChildProcess> {
-  const env = {
-    PATH: process.env.PATH,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    AWS_ENDPOINT_URL: aws.endpoint,
-    AWS_ENDPOINT_URL_DYNAMODB: process.env.DYNAMODB_ENDPOINT,
-    TABLE_NAME: service.tableName,
-    SECRET_ARN: 'secret',
-    MAIL_QUEUE_URL: `${aws.endpoint}/queue/mail`,
-  }
-  const runner = join(import.meta.dirname, '../faults/run-function.mjs')
-  const child = fork(runner, [file], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text) => printed.push(String(text)))
-  await once(child, 'message')
-  return child
-}
-
-const printed: string[] = []
-let handling: Promise<unknown> = Promise.resolve()
 /** Delivers a message of the queue. @returns whether it was handled */
-async function deliver(messageId: string, child = sender): Promise<boolean> {
+async function deliver(messageId: string, process = sender): Promise<boolean> {
   const attributes = { ApproximateReceiveCount: '1' }
-  const answered = once(child, 'message')
-  child.send({ Records: [{ messageId: 'sqs', body: messageId, receiptHandle: 'r', attributes }] })
-  handling = answered
-  const [{ batchItemFailures }] = await answered
+  const Records = [{ messageId: 'sqs', body: messageId, receiptHandle: 'r', attributes }]
+  const { batchItemFailures } = await process.send({ Records })
   return batchItemFailures.length === 0
 }
 
@@ -121,10 +90,10 @@ describe('the mail of a code', () => {
 
   test('is sent once for repeated deliveries of its message', async () => {
     const { id } = await asked()
-    const other = await startSender()
+    const other = await functions.start('send')
     await Promise.all([deliver(id), deliver(id, other)])
     for (let n = 0; n < 3; n += 1) expect(await deliver(id, n % 2 ? sender : other)).toBe(true)
-    other.kill('SIGKILL')
+    await other.kill()
     expect(aws.mails).toHaveLength(1)
   })
 
@@ -166,13 +135,11 @@ describe('the mail of a code', () => {
   test('is sent by another process after the lease of one that was killed before it recorded the mail', async () => {
     const { id } = await asked()
     aws.behavior = 'taken-and-held'
-    const target = await startSender()
+    const target = await functions.start('send')
     const taken = aws.nextMail()
     void deliver(id, target).catch(() => undefined)
     await taken
-    const gone = once(target, 'exit')
-    target.kill('SIGKILL')
-    await gone
+    await target.kill()
     aws.behavior = 'taken'
     // However slow the machine is, the lease still holds.
     await moveLease(Date.now() + 3_600_000)
@@ -219,7 +186,6 @@ describe('the mail of a code', () => {
 })
 
 test('neither the logs of the sender nor its records contain an address or a code', async () => {
-  await handling
   await requestedCode(service, 'canary-of-mails@example.com')
   expect(printed.join('')).toContain('MAIL_NOT_SENT')
   expect(printed.join('')).not.toMatch(/@example|Your code|canary|"code":"\d/)
