@@ -6,8 +6,9 @@ import type { Message } from '#shared/platform/aws/sqs.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { requestCode } from '#test/support/one-time-codes.ts'
+import { sendEvent } from '#test/support/received-events.ts'
 import { type Service, startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 
 let service: Service
 const sent: [TaskQueue, Message][] = []
@@ -32,10 +33,8 @@ async function groupsAfter(request: () => Promise<unknown>): Promise<string[]> {
   return sent.map(([queue, { group }]) => `${queue} of ${group}`)
 }
 
-const receive = (data: Record<string, unknown>) => () => {
-  const body = JSON.stringify(eventOf('order.paid', { id: crypto.randomUUID(), ...data }))
-  return service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-}
+const receive = (data: Record<string, unknown>) => () =>
+  sendEvent(service, eventOf('order.paid', { id: crypto.randomUUID(), ...data }))
 
 describe('the queues serve tenants with few messages first: a message is grouped', () => {
   test.each([

@@ -1,15 +1,13 @@
 import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { itemsOf } from '../support/dynamodb-client.ts'
 import { exampleOf } from '../support/examples.ts'
+import { receiveEvent } from '../support/received-events.ts'
 import { type Service, startService } from '../support/service.ts'
-import { eventOf, signed } from '../support/signed-events.ts'
+import { eventOf } from '../support/signed-events.ts'
 
 /** An event from another service. */
 export interface SampleEvent {
@@ -46,7 +44,7 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
   const refund = await post('/v1/refunds', { charge_id: 'ch_pending_1', amount: 5 })
   for (const { type, data } of sampleEvents) {
     const made: Record<string, string> = { 'an-order': order.id, 'a-refund': refund.id }
-    await receive(service, { type, data: { ...data, id: made[data.id] ?? data.id } })
+    await receiveEvent(service, eventOf(type, { ...data, id: made[data.id] ?? data.id }))
   }
   const expiry_at = '2099-01-01T00:00:00Z'
   await post('/codes', { code: 'KNOWN', type: 'percent-25', name: 'Known', expiry_at })
@@ -56,24 +54,9 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
   return (await itemsOf(service.tableName)).flatMap(eventsOf)
 }
 
-async function receive(service: Service, { type, data }: SampleEvent): Promise<void> {
-  const event = eventOf(type, data)
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, {
-    ...service.runtime,
-    table: declaredTable('webhooks.handle', service.table),
-  })
-}
-
 async function deliverMail(service: Service): Promise<void> {
   const { runtime, table, settings } = service
-  const sending = {
-    table,
-    clock: systemClock,
-    settings,
-    derivedKey: runtime.derivedKey,
-  }
+  const sending = { table, clock: systemClock, settings, derivedKey: runtime.derivedKey }
   for (const { task } of await itemsOf(service.tableName)) {
     const { queue, body = '' } = (task ?? {}) as { queue?: string; body?: string }
     if (queue === 'mail') await sendCode(body, sending, async () => {})

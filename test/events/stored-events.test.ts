@@ -3,12 +3,12 @@ import { expect, test } from '@jest/globals'
 import { erasedEvents, rebuilt } from '#bin/commands/redrive/rebuild-events.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { maxReplaced } from '#shared/platform/idempotency/commit.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { traceHeaders } from '#test/bench/order-costs.ts'
 import { itemBytes } from '#test/support/capacity.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
+import { placeOrder } from '#test/support/place-order.ts'
+import { receiveEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 
 const service = await startService()
 
@@ -19,14 +19,8 @@ async function storedBytes(tenant: string): Promise<number> {
 }
 
 async function place(tenant: string, headers = {}): Promise<string> {
-  const { json } = await service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': 'k', ...headers },
-    body: { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' },
-  })
-  return json.id
+  const body = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }
+  return (await placeOrder(service, tenant, { key: 'k', headers, body })).json.id
 }
 
 test('an order with its events has at most 400 bytes', async () => {
@@ -40,13 +34,8 @@ test('an order with a trace and 500 bytes of baggage fits into one write unit', 
 })
 
 test('25 paid orders with all of their events fit into three read units', async () => {
-  const event = eventOf('order.paid', { id: await place('paid-order'), tenant_id: 'paid-order' })
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, {
-    ...service.runtime,
-    table: declaredTable('webhooks.handle', service.table),
-  })
+  const id = await place('paid-order')
+  await receiveEvent(service, eventOf('order.paid', { id, tenant_id: 'paid-order' }))
   expect(25 * (await storedBytes('paid-order'))).toBeLessThanOrEqual(3 * 4096)
 })
 

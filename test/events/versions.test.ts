@@ -17,9 +17,9 @@ import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
+import { startFakeBus } from '#test/support/fake-bus.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { startFakeAws } from '../support/fake-aws.ts'
 
 /** A weight as text in version 1 and as a number in version 2. */
 const Packed = defineEvent({
@@ -63,33 +63,13 @@ const pack = defineEndpoint(route, {
   },
 })
 
-/** The published events as rules of the bus see them. */
-interface Entry {
-  Source: string
-  DetailType: string
-  Detail: string
-}
-
 let service: Service
-let entries: Entry[]
-const bus = await startFakeAws({
-  'AWSEvents.PutEvents'({ Entries }) {
-    const came = Entries as Entry[]
-    entries.push(...came)
-    return { Entries: came.map(() => ({ EventId: 'e' })) }
-  },
-})
+const bus = await startFakeBus()
 beforeAll(async () => {
-  Object.assign(process.env, {
-    AWS_ENDPOINT_URL_EVENTBRIDGE: bus.endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-  })
   service = await startService({ extra: [pack] })
 })
 beforeEach(() => {
-  entries = []
+  bus.events = []
 })
 afterAll(() => bus.stop())
 
@@ -104,7 +84,7 @@ async function packed(tenant: string, once?: string): Promise<PublishedEvent[]> 
   }
   return publishedEvents(item, both)
 }
-const details = (taken: readonly Entry[]): PublishedEvent[] => taken.map(({ Detail }) => JSON.parse(Detail))
+const details = (taken: typeof bus.events): PublishedEvent[] => taken.map(({ Detail }) => JSON.parse(Detail))
 const ids = (events: readonly PublishedEvent[]) => new Set(events.map(({ event_id }) => event_id))
 
 describe('an event with two versions', () => {
@@ -137,7 +117,7 @@ describe('an event with two versions', () => {
 
   test('is published in both for one change, each once by its id and in its version’s format', async () => {
     const events = await packed('two-versions')
-    const received = details(entries)
+    const received = details(bus.events)
     expect(received).toEqual([...events, ...events])
     expect(ids(received).size).toBe(2)
     for (const { type, version, data } of both) {
@@ -166,7 +146,7 @@ describe('an event with two versions', () => {
         'detail-type': ['parcel.packed'],
         detail: { version: [version] },
       }
-      const matching = entries.filter(
+      const matching = bus.events.filter(
         ({ Source, DetailType, Detail }) =>
           rule.source.includes(Source) &&
           rule['detail-type'].includes(DetailType) &&

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { startHttpServer } from './http-server.ts'
 
 /**
  * The responses of operations by their input. An operation that throws is answered with what it threw, or, for an Error,
@@ -7,9 +7,13 @@ import { createServer, type IncomingMessage } from 'node:http'
  */
 type Operations = Record<string, (input: Record<string, unknown>) => unknown>
 
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+
 export interface FakeAws {
   /** The value of AWS_ENDPOINT_URL and its service-specific variants. */
   readonly endpoint: string
+  /** The configuration of clients of the fake. */
+  readonly access: { endpoint: string; region: string; credentials: typeof credentials }
   stop(): Promise<void>
 }
 
@@ -23,7 +27,7 @@ export async function startFakeAws(operations: Operations): Promise<FakeAws> {
     if (!operation) throw new Error(`nothing answers ${request.headers['x-amz-target']}`)
     return operation(JSON.parse(Buffer.concat(await request.toArray()).toString()))
   }
-  const server = createServer((request, response) => {
+  const { url: endpoint, stop } = await startHttpServer((request, response) => {
     const send = (status: number, body: unknown) => {
       response.statusCode = status
       response.setHeader('content-type', 'application/x-amz-json-1.1')
@@ -37,17 +41,6 @@ export async function startFakeAws(operations: Operations): Promise<FakeAws> {
           thrown instanceof Error ? { __type: 'ValidationException', message: String(thrown) } : thrown,
         ),
     )
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
-  return {
-    endpoint: `http://127.0.0.1:${address.port}`,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  })
+  return { endpoint, access: { endpoint, region: 'us-east-1', credentials }, stop }
 }

@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals'
 import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import type { Call, Fault } from '#test/faults/faults.ts'
 import { bundleFunctions } from '#test/faults/function-process.ts'
+import { sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 import { createTable } from '#test/support/tables.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
@@ -54,8 +55,7 @@ async function pendingRefund(): Promise<string> {
 
 async function receive(type: string, data: Record<string, unknown> & { id: string }): Promise<string> {
   const event = eventOf(type, data)
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
+  await sendEvent(service, event)
   return event.event_id
 }
 

@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Handler } from '#shared/webhooks/handler.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { OrderPaid, type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
+import { handleReceived, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 
 const service = await startService()
 
@@ -24,18 +23,10 @@ const twoVersions: ReceivedEvent[] = [
 
 async function receive(version?: number, type = 'order.paid'): Promise<string> {
   const event = eventOf(type, { id: 'x', tenant_id: 'versions' }, version === undefined ? {} : { version })
-  const body = JSON.stringify(event)
-  const answer = await service.call({
-    method: 'POST',
-    path: '/v1/webhooks/events',
-    headers: signed(body),
-    body,
-  })
-  expect(answer.status).toBe(202)
+  expect((await sendEvent(service, event)).status).toBe(202)
   return event.event_id
 }
-const handle = (id: string, events?: ReceivedEvent[]) =>
-  handleEvent(id, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) }, events)
+const handle = (id: string, events?: ReceivedEvent[]) => handleReceived(service, id, events)
 const handledBy = async (id: string) => (await service.table.get(keyOf('versions', 'cart', id)))?.by
 const stateOf = async (id: string) => (await service.table.get(inboxKey(id)))?.state
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals'
 import { describeFault, fail } from '#shared/platform/base/failure.ts'
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed, webhookSecret } from '#test/support/signed-events.ts'
 
@@ -31,15 +32,10 @@ test('nobody can sign with an empty key while the secret is malformed', async ()
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(Date.now() / 1000))
   const mac = createHmac('sha256', '').update(`${event.event_id}.${timestamp}.${body}`).digest('base64')
-  const answer = await service.call({
-    method: 'POST',
-    path: '/v1/webhooks/events',
-    headers: {
-      'webhook-id': event.event_id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${mac}`,
-    },
-    body,
+  const answer = await sendEvent(service, event, {
+    'webhook-id': event.event_id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${mac}`,
   })
   expect(outcome(answer)).toBe('500 INTERNAL.unexpected')
 })
@@ -57,8 +53,7 @@ describe('a key that was stored a moment ago', () => {
       reads.push(renew)
       return renew ? current() : webhookSecret
     }
-    const send = (headers: Record<string, string>) =>
-      service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    const send = (headers: Record<string, string>) => sendEvent(service, event, headers)
     return { send, reads }
   }
 
@@ -91,8 +86,7 @@ describe('a key that was stored a moment ago', () => {
       return webhookSecret
     }
     service.lines.length = 0
-    const headers = signed(body, { secret: next })
-    const { status } = await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    const { status } = await sendEvent(service, event, signed(body, { secret: next }))
     expect(status).toBe(503)
     expect(service.lines).toMatchObject([{ causedByCaller: true }])
   })

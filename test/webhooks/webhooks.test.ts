@@ -1,18 +1,17 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { findCart } from '#shared/carts/cart-store.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
+import { placeOrder } from '#test/support/place-order.ts'
+import { handleReceived, receiveEvent, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 
 const service = await startService()
 
-const send = (event: object, headers = signed(JSON.stringify(event))) =>
-  service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body: JSON.stringify(event) })
-const handle = (eventId: string) =>
-  handleEvent(eventId, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) })
+const send = (event: object, headers?: Record<string, string>) => sendEvent(service, event, headers)
+const handle = (eventId: string) => handleReceived(service, eventId)
+const receive = (event: ReturnType<typeof eventOf>) => receiveEvent(service, event)
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000)
 
@@ -84,11 +83,8 @@ describe('POST /v1/webhooks/events', () => {
 
 describe('cart.updated with only cart_id and correlation_id', () => {
   const about = { cart_id: 'bare', tenant_id: 'minimal', correlation_id: 'corr-1' }
-  const updated = async (data: object = {}, more: object = {}) => {
-    const event = eventOf('cart.updated', { id: 'bare', ...about, ...data }, more)
-    expect((await send(event)).status).toBe(202)
-    return handle(event.event_id)
-  }
+  const updated = (data: object = {}, more: object = {}) =>
+    receive(eventOf('cart.updated', { id: 'bare', ...about, ...data }, more))
 
   test('is ignored although the cart is known', async () => {
     await updated({ cart_id: 'known', amount_minor: 700, currency: 'EUR' })
@@ -130,37 +126,16 @@ describe('the correlation id of an event', () => {
   })
 })
 
-test('is that of the event that caused it', async () => {
-  const placed = await service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant: 'correlated', role: 'Editor' },
-    headers: { 'Idempotency-Key': 'k' },
-    body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
-  })
-  const event = eventOf('order.paid', { id: placed.json.id, correlation_id: 'checkout-7' })
-  await send(event)
-  await handle(event.event_id)
+test('the correlation id of an order is that of the event that changed it', async () => {
+  const { id } = (await placeOrder(service, 'correlated')).json
+  await receive(eventOf('order.paid', { id, correlation_id: 'checkout-7' }))
   const [order] = await service.items('correlated', 'order')
   expect(order).toMatchObject({ outbox: { correlation_id: 'checkout-7' } })
 })
 
-test('an order is paid once by any number of events, once it exists', async () => {
-  const early = eventOf('order.paid', { id: '01900000-0000-8000-8000-000000000000' })
-  await send(early)
-  await expect(handle(early.event_id)).rejects.toThrow('NOT_FOUND.order')
-  const placed = await service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant: 'payer', role: 'Editor' },
-    headers: { 'Idempotency-Key': 'k' },
-    body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
-  })
-  for (let n = 0; n < 2; n += 1) {
-    const event = eventOf('order.paid', { id: placed.json.id })
-    await send(event)
-    await handle(event.event_id)
-  }
+test('an order is paid once by any number of events', async () => {
+  const { id } = (await placeOrder(service, 'payer')).json
+  for (let n = 0; n < 2; n += 1) await receive(eventOf('order.paid', { id }))
   const [order] = await service.items('payer', 'order')
   expect(order).toMatchObject({ status: 'paid', version: 2, outbox: { events: ['order.paid.v1'] } })
 })
@@ -176,16 +151,7 @@ describe('an event that has no effect', () => {
     const state = (await service.table.get(inboxKey(event.event_id)))?.state
     return { event, result, state, logged: service.events }
   }
-  async function place(tenant: string) {
-    const placed = await service.call({
-      method: 'POST',
-      path: '/v1/orders',
-      as: { tenant, role: 'Editor' },
-      headers: { 'Idempotency-Key': 'k' },
-      body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
-    })
-    return String(placed.json.id)
-  }
+  const place = async (tenant: string): Promise<string> => (await placeOrder(service, tenant)).json.id
 
   test('because its type has no handler is ignored and counted', async () => {
     const { event, logged, ...rest } = await resultOf('parcel.packed', { id: 'p' })
@@ -243,8 +209,7 @@ test('an event is received whatever JSON its data holds, and kept to the last di
       occurred_at: '2026-01-01T00:00:00.000Z',
       data: { ...more, id: 'l1', tenant_id: 'any' },
     }
-    expect((await send(event)).status).toBe(202)
-    expect(await handle(event.event_id)).toBe('ignored')
+    expect(await receive(event)).toBe('ignored')
     const kept = await service.table.get(inboxKey(event.event_id))
     expect(JSON.parse(String(kept?.event))).toEqual(JSON.parse(JSON.stringify(event)))
   }
