@@ -1,18 +1,13 @@
-import { afterAll, expect, jest, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { jsonLog } from '#shared/platform/base/log.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
-import {
-  startIdentityProvider,
-  useIdentityProvider,
-} from '#test/support/identity-provider/identity-provider.ts'
+import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { startService } from '#test/support/service.ts'
 
-const provider = await startIdentityProvider()
-useIdentityProvider(provider)
-afterAll(() => provider.stop())
+const provider = await providerOfTest()
 
 /** The values that a caller sends and the provider returns. They may occur only in the caller's own response. */
 const secrets = /canary|CANARY|Correct-horse|wrong-horse|[\w.]+@[\w.]+|192\.0\.2\.77/

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -6,22 +6,11 @@ import { declaredTable } from '#test/support/declared-table.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 
 import { clientId, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
-import {
-  startIdentityProvider,
-  useIdentityProvider,
-} from '#test/support/identity-provider/identity-provider.ts'
+import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { startService } from '#test/support/service.ts'
 
-const provider = await startIdentityProvider()
-useIdentityProvider(provider)
-afterAll(() => provider.stop())
+const provider = await providerOfTest()
 const service = await startService()
-
-beforeEach(() => {
-  provider.calls.length = 0
-  provider.mailed.length = 0
-  provider.faults = () => undefined
-})
 
 const ask = (email: string, headers: Record<string, string> = {}) =>
   service.call({ method: 'POST', path: '/password/reset', headers, body: { email } })

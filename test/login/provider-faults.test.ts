@@ -1,24 +1,14 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { clientId, password, userPoolId } from '#test/support/identity-provider/cognito-users.ts'
-import {
-  type ProviderFault,
-  startIdentityProvider,
-  useIdentityProvider,
-} from '#test/support/identity-provider/identity-provider.ts'
+import type { ProviderFault } from '#test/support/identity-provider/identity-provider.ts'
+import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-const provider = await startIdentityProvider()
-useIdentityProvider(provider)
-afterAll(() => provider.stop())
+const provider = await providerOfTest()
 const service = await startService()
-
-beforeEach(() => {
-  provider.calls.length = 0
-  provider.faults = () => undefined
-})
 
 const said = (status: number, type: string, message = ''): ProviderFault => ({
   status,

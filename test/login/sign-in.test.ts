@@ -1,27 +1,21 @@
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
-import {
-  startIdentityProvider,
-  useIdentityProvider,
-} from '#test/support/identity-provider/identity-provider.ts'
+import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-const provider = await startIdentityProvider()
-useIdentityProvider(provider)
-afterAll(() => provider.stop())
+const provider = await providerOfTest()
 
 /** A delayed rejection takes no real time. */
 const clock = movableSystemClock()
 let service: Service
 beforeEach(async () => {
-  provider.calls.length = 0
   service ??= await startService({ clock })
 })
 
