@@ -6,12 +6,12 @@ import { findOperation, transition } from '#shared/operations/operation-store.ts
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
 import { startImports } from '#test/imports/import-service.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { placeOrder } from '#test/support/place-order.ts'
+import { handleReceived, sendEvent } from '#test/support/received-events.ts'
 import { type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
@@ -28,22 +28,11 @@ async function serviceWithClock(options: ServiceOptions = {}) {
 /** Blocks a tenant that may have no data. */
 const block = (operator: Operator, tenant: string) => blockTenant(operator, tenant, { force: true })
 
-function createIn(service: Service, tenant: string, key: string, more: object = {}) {
-  return service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': key },
-    body: { cart_id: 'c', amount_minor: 1, currency: 'EUR' },
-    ...more,
-  })
-}
-
 describe('a blocked tenant', () => {
   test('is rejected 30 seconds later at the latest, and again admitted 30 seconds after the block', async () => {
     const { service, clock, operator } = await serviceWithClock()
     const outcomes: string[] = []
-    const ask = async (key: string) => outcomes.push(outcome(await createIn(service, 'acme', key)))
+    const ask = async (key: string) => outcomes.push(outcome(await placeOrder(service, 'acme', { key })))
     await ask('before')
     await block(operator, 'acme')
     clock.advance(30_000)
@@ -57,27 +46,22 @@ describe('a blocked tenant', () => {
   test('has no effect on others', async () => {
     const { service, operator } = await serviceWithClock()
     await block(operator, 'acme')
-    expect((await createIn(service, 'other', 'k')).status).toBe(201)
+    expect((await placeOrder(service, 'other')).status).toBe(201)
   })
 
   test('cannot be addressed by an Admin of another tenant', async () => {
     const { service, operator } = await serviceWithClock()
     await block(operator, 'acme')
-    const asAdmin = { as: { tenant: 'other', role: 'Admin' }, path: '/v1/orders?tenant=acme' }
-    expect(outcome(await createIn(service, 'acme', 'k', asAdmin))).toBe('403 POLICY.account.locked')
+    const as = { tenant: 'other', role: 'Admin' }
+    const answer = await service.call({ path: '/v1/orders?tenant=acme', as })
+    expect(outcome(answer)).toBe('403 POLICY.account.locked')
   })
 
-  test('is named in the log of its rejected requests', async () => {
+  test('is named in the log of its rejected requests, which leave no audit record', async () => {
     const { service, operator } = await serviceWithClock()
     await block(operator, 'acme')
-    await createIn(service, 'acme', 'k')
+    await placeOrder(service, 'acme')
     expect(service.lines.at(-1)).toMatchObject({ tenant: 'acme', status: 403 })
-  })
-
-  test('leaves no audit record of its rejected requests', async () => {
-    const { service, operator } = await serviceWithClock()
-    await block(operator, 'acme')
-    await createIn(service, 'acme', 'k')
     expect(await service.items('acme', 'audit')).toMatchObject([
       { actor_id: 'jane', action: 'tenant.block', target: 'tenant' },
     ])
@@ -86,23 +70,18 @@ describe('a blocked tenant', () => {
   const asAdmin = { tenant: 'other', role: 'Admin', scope: 'codes:read codes:write' }
   const reason = { 'X-Audit-Log-Reason': 'a mistake' }
 
-  async function blockedWithItem(create: Parameters<Service['call']>[0]) {
+  /** Blocks a tenant half a minute ago. @returns the id of the item that it had created before */
+  async function blockedWithItem(create: (service: Service) => Promise<{ json: { id: string } }>) {
     const { service, operator, clock } = await serviceWithClock()
-    const as = { tenant: 'acme', role: 'Editor' as const, scope: 'codes:read codes:write' }
-    const { json } = await service.call({
-      method: 'POST',
-      as,
-      headers: { 'Idempotency-Key': 'k' },
-      ...create,
-    })
+    const { id } = (await create(service)).json
     await blockTenant(operator, 'acme')
     clock.advance(30_000)
-    return { service, id: String(json.id) }
+    return { service, id }
   }
+  const blockedWithOrder = () => blockedWithItem((service) => placeOrder(service, 'acme'))
 
   test('has no order that an Admin of another tenant can read by its id', async () => {
-    const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
-    const { service, id } = await blockedWithItem({ path: '/v1/orders', body })
+    const { service, id } = await blockedWithOrder()
     const answer = await service.call({ path: `/v1/orders/${id}`, as: asAdmin })
     expect(outcome(answer)).toBe('403 POLICY.account.locked')
   })
@@ -116,46 +95,37 @@ describe('a blocked tenant', () => {
     ['POST', ':share', { headers: { 'Idempotency-Key': 'share' }, body: { grantee_tenant: 'third' } }],
   ])('has no code that an Admin of another tenant can name: %s /codes/ID%s', async (method, suffix, more) => {
     const fields = { code: 'A', type: 'percent-10', name: 'A code', expiry_at: '2099-01-01T00:00:00.000Z' }
-    const { service, id } = await blockedWithItem({ path: '/codes', body: fields })
+    const as = { tenant: 'acme', scope: 'codes:write' }
+    const headers = { 'Idempotency-Key': 'k' }
+    const { service, id } = await blockedWithItem((service) =>
+      service.call({ method: 'POST', path: '/codes', as, headers, body: fields }),
+    )
     const answer = await service.call({ method, path: `/codes/${id}${suffix}`, as: asAdmin, ...more })
     expect(outcome(answer)).toBe('403 POLICY.account.locked')
     expect(await service.items('acme', 'code')).toMatchObject([{ id, version: 1 }])
   })
 
   test('gets no paid order from an event that names the order alone', async () => {
-    const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
-    const { service, id } = await blockedWithItem({ path: '/v1/orders', body })
+    const { service, id } = await blockedWithOrder()
     const at = new Date(start + 30_000)
     const event = eventOf('order.paid', { id }, { occurred_at: at.toISOString() })
-    const text = JSON.stringify(event)
-    const headers = signed(text, { at })
-    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body: text })
-    const handling = handleEvent(event.event_id, {
-      ...service.runtime,
-      table: declaredTable('webhooks.handle', service.table),
-    })
-    await expect(handling).rejects.toThrow('the tenant is blocked')
+    await sendEvent(service, event, signed(JSON.stringify(event), { at }))
+    await expect(handleReceived(service, event.event_id)).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'order')).toMatchObject([{ status: 'active' }])
   })
 
   test('gets no cart from an event that names it before it is unblocked', async () => {
     const { service, operator, clock } = await serviceWithClock()
     const data = { id: 'c', tenant_id: 'acme', amount_minor: 100, currency: 'EUR' }
-    const event = eventOf('cart.updated', data, { occurred_at: new Date(start).toISOString() })
-    const body = JSON.stringify(event)
-    const headers = signed(body, { at: new Date(start) })
-    await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
+    const at = new Date(start)
+    const event = eventOf('cart.updated', data, { occurred_at: at.toISOString() })
+    await sendEvent(service, event, signed(JSON.stringify(event), { at }))
     await block(operator, 'acme')
-    const handle = () =>
-      handleEvent(event.event_id, {
-        ...service.runtime,
-        table: declaredTable('webhooks.handle', service.table),
-      })
-    await expect(handle()).rejects.toThrow('the tenant is blocked')
+    await expect(handleReceived(service, event.event_id)).rejects.toThrow('the tenant is blocked')
     expect(await service.items('acme', 'cart')).toEqual([])
     await unblockTenant(operator, 'acme')
     clock.advance(30_000)
-    expect(await handle()).toBe('handled')
+    expect(await handleReceived(service, event.event_id)).toBe('handled')
   })
 
   test('costs one read in 30 seconds, whatever the number of requests', async () => {
@@ -168,7 +138,7 @@ describe('a blocked tenant', () => {
       },
     })
     for (let n = 0; n < 20; n += 1) {
-      await createIn(service, 'acme', `k${n}`)
+      await placeOrder(service, 'acme')
       clock.advance(2999)
     }
     expect(reads).toBe(2)
@@ -190,18 +160,14 @@ describe('a blocked tenant', () => {
     expect((await readBlockedTenants(operator.table)).tenants).toEqual([])
   })
 
-  test('may have no data any more if it is blocked again', async () => {
-    const { operator } = await serviceWithClock()
-    await block(operator, 'purged')
-    expect(await blockTenant(operator, 'purged')).toBe(false)
-  })
-
   test.each([
     ['was blocked', true],
     ['was not blocked', false],
   ])('changes by unblock if it %s: %s', async (_, isBlocked) => {
     const { operator } = await serviceWithClock()
     if (isBlocked) await block(operator, 'acme')
+    // It may have no data any more.
+    if (isBlocked) expect(await blockTenant(operator, 'acme')).toBe(false)
     expect(await unblockTenant(operator, 'acme')).toBe(isBlocked)
   })
 
@@ -256,9 +222,7 @@ describe('a purge of a tenant in use', () => {
       const committing = new Promise<void>((resolve) => {
         arrived = resolve
       })
-      const answer = createIn(service, 'racing', `k${at}`).then((one) =>
-        answers.push({ at, outcome: outcome(one) }),
-      )
+      const answer = placeOrder(service, 'racing').then((one) => answers.push({ at, outcome: outcome(one) }))
       running.push(answer)
       await Promise.race([answer, committing])
     }

@@ -6,10 +6,9 @@ import {
   listLetters,
   showLetter,
 } from '#bin/commands/inspect-dead-letters.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
+import { handleReceived, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 import { fakeQueue } from '../support/fake-queue.ts'
 
@@ -19,27 +18,17 @@ const service = await startService()
 beforeEach(() => dead.empty())
 afterAll(() => aws.stop())
 
-const letters = deadLettersAt(`${aws.endpoint}/dead`, {
-  region: 'us-east-1',
-  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  endpoint: aws.endpoint,
-})
+const letters = deadLettersAt(`${aws.endpoint}/dead`, aws.access)
 const webhooks: Inspection = { name: 'webhooks', letters, table: service.table, attempts: 5 }
 const relay: Inspection = { name: 'events.relay', letters, table: service.table }
 const operator = { table: service.table, clock: service.runtime.clock, name: 'jane' }
 
 /** Receives an event that no attempt can handle. @returns the event and the id of its dead letter */
 async function poison(attempts: number) {
-  const event = eventOf('cart.updated', {
-    ...{ id: 'c', tenant_id: 'acme', amount_minor: 'jane@example.com', currency: 'EUR' },
-  })
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  for (let n = 0; n < attempts; n += 1)
-    await handleEvent(event.event_id, {
-      ...service.runtime,
-      table: declaredTable('webhooks.handle', service.table),
-    }).catch(() => undefined)
+  const cart = { id: 'c', tenant_id: 'acme', amount_minor: 'jane@example.com', currency: 'EUR' }
+  const event = eventOf('cart.updated', cart)
+  await sendEvent(service, event)
+  for (let n = 0; n < attempts; n += 1) await handleReceived(service, event.event_id).catch(() => undefined)
   return { event, message_id: dead.put(event.event_id, 'acme') }
 }
 
@@ -97,10 +86,7 @@ describe('a poisoned webhook', () => {
       set: { state: 'handled' },
       condition: 'none',
     })
-    await handleEvent(event.event_id, {
-      ...service.runtime,
-      table: declaredTable('webhooks.handle', service.table),
-    })
+    await handleReceived(service, event.event_id)
     const item = await service.table.get({ pk: `inbox#${event.event_id}`, sk: 'event' })
     expect(item).toMatchObject({ state: 'handled', failed_attempts: 1 })
   })

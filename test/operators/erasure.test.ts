@@ -6,6 +6,7 @@ import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
+import { order, placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
 
 let service: Service
@@ -17,13 +18,7 @@ beforeAll(async () => {
 })
 
 const place = (tenant: string, key: string, cart_id: string) =>
-  service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant, role: 'Editor' },
-    headers: { 'Idempotency-Key': key },
-    body: { cart_id, amount_minor: 1250, currency: 'EUR' },
-  })
+  placeOrder(service, tenant, { key, body: { ...order, cart_id } })
 
 /** All items except idempotency records, which expire. */
 async function keptText(): Promise<string> {
@@ -109,26 +104,20 @@ describe('a purge', () => {
   }
 
   test('that was interrupted is in the audit', async () => {
-    await fill('interrupted-1')
-    await interrupted('interrupted-1', 4)
-    expect(await service.items('interrupted-1', 'audit')).toMatchObject([
+    await fill('interrupted')
+    await interrupted('interrupted', 4)
+    expect(await service.items('interrupted', 'audit')).toMatchObject([
       { actor_id: 'jane', action: 'tenant.block' },
       { actor_id: 'jane', action: 'tenant.purge', after: { state: 'started' } },
     ])
   })
 
-  test('that is repeated after an interruption counts the items of both runs', async () => {
-    await fill('interrupted-2')
-    await interrupted('interrupted-2', 5)
-    const deleted = await purgeTenant(operator, 'interrupted-2', { withAudit: false })
-    expect(deleted).toMatchObject({ order: 1, customer: 60 })
-  })
-
-  test('that is repeated after everything but its end counts all items', async () => {
-    await fill('interrupted-3')
-    // The block, the start, the order, and 16 partitions of customers come before the end.
-    await interrupted('interrupted-3', 20)
-    const deleted = await purgeTenant(operator, 'interrupted-3', { withAudit: false })
+  // The block, the start, the order, and 16 partitions of customers come before the end.
+  test.each([5, 20])('that is repeated after %d transactions counts the items of both runs', async (at) => {
+    const tenant = `repeated-${at}`
+    await fill(tenant)
+    await interrupted(tenant, at)
+    const deleted = await purgeTenant(operator, tenant, { withAudit: false })
     expect(deleted).toMatchObject({ order: 1, customer: 60 })
   })
 
@@ -172,23 +161,13 @@ describe('a purge', () => {
   })
 })
 
-describe('the window of a replay', () => {
-  const now = Date.parse('2026-03-01T12:00:00Z')
-  const [ten, eleven, one] = [10, 11, 13].map((hour) => new Date(`2026-03-01T${hour}:00:00Z`)) as [
-    Date,
-    Date,
-    Date,
-  ]
-
-  test('may be in the past', () => {
-    expect(() => checkWindow({ from: ten, to: eleven }, now)).not.toThrow()
-  })
-
-  test('begins before it ends', () => {
-    expect(() => checkWindow({ from: eleven, to: ten }, now)).toThrow('--from must be before --to')
-  })
-
-  test('is not in the future', () => {
-    expect(() => checkWindow({ from: ten, to: one }, now)).toThrow('must not be in the future')
-  })
+test.each([
+  ['may be in the past', 10, 11, undefined],
+  ['begins before it ends', 11, 10, '--from must be before --to'],
+  ['is not in the future', 10, 13, 'must not be in the future'],
+])('the window of a replay %s', (_, from, to, refused) => {
+  const at = (hour: number) => new Date(`2026-03-01T${hour}:00:00Z`)
+  const check = () => checkWindow({ from: at(from), to: at(to) }, at(12).getTime())
+  if (refused === undefined) expect(check).not.toThrow()
+  else expect(check).toThrow(refused)
 })

@@ -1,7 +1,9 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { LambdaClient } from '@aws-sdk/client-lambda'
-import type { Clients } from '#bin/commands/releases.ts'
-import { startHttpServer } from '#test/support/http-server.ts'
+import { STSClient } from '@aws-sdk/client-sts'
+import type { PreflightClients } from '#bin/commands/preflight/preflight.ts'
+import { answering, awsError } from '#test/support/fake-clients.ts'
 
 interface Version {
   release?: string | undefined
@@ -24,11 +26,12 @@ interface Deployed {
   reserved?: number
 }
 
-/** A fake of CloudFormation, STS and Lambda with the functions of one stack; some are in a nested stack. */
+/**
+ * A fake of CloudFormation, STS, DynamoDB and Lambda with the functions of one stack; some are in a nested stack. There is
+ * one table, `restored-1`.
+ */
 export interface FakeFunctions {
-  clients: Clients
-  /** The configuration of clients of the fake. */
-  access: { endpoint: string; region: string; credentials: { accessKeyId: string; secretAccessKey: string } }
+  clients: PreflightClients
   /** The status of the stack; nothing if there is no such stack. */
   status: string | undefined
   /** The outputs of the stack, by name. */
@@ -47,7 +50,6 @@ export interface FakeFunctions {
   live(): Record<string, string | undefined>
   /** The release that each function serves. */
   serving(): Record<string, string | undefined>
-  close(): Promise<void>
 }
 
 /** Returns the record of a release: shards for writes and for reads of all tenants, and of `large`. */
@@ -57,50 +59,59 @@ export function recordOf(all: [writes: number, reads: number], large = all): str
   return JSON.stringify({ default: { writes, reads }, tenants })
 }
 
-export async function fakeFunctions(names: readonly string[]): Promise<FakeFunctions> {
+export function fakeFunctions(names: readonly string[]): FakeFunctions {
   const functions = new Map<string, Deployed>()
   let hour = 0
   let changesLeft = Number.POSITIVE_INFINITY
-
-  const summary = (type: string, id: string, logicalId = 'x') =>
-    `<member><LogicalResourceId>${logicalId}</LogicalResourceId><ResourceType>${type}</ResourceType><PhysicalResourceId>${id}</PhysicalResourceId></member>`
-  const aliasesOf = (some: readonly string[]) =>
+  const functionOf = (name: string) => {
+    const found = functions.get(name)
+    if (!found) throw awsError('ResourceNotFoundException')
+    return found
+  }
+  /** Returns a function that is about to change. */
+  const changed = (name: string) => {
+    if (changesLeft-- <= 0) throw awsError('interrupted')
+    return functionOf(name)
+  }
+  const isShifting = ({ aliases }: Deployed) =>
+    Object.keys(Object(aliases.get('live')?.RoutingConfig).AdditionalVersionWeights ?? {}).length > 0
+  const provision = (name: string, executions: number | undefined) => {
+    const one = changed(name)
+    if (isShifting(one)) throw awsError('InvalidParameterValueException')
+    one.provisioned = executions
+  }
+  const resource = (ResourceType: string, PhysicalResourceId: string, LogicalResourceId = 'x') => ({
+    ...{ ResourceType, PhysicalResourceId, LogicalResourceId },
+  })
+  const resourcesOf = (some: readonly string[]) =>
     some
       .filter((name) => functions.has(name))
-      .map(
-        (name) =>
-          summary('AWS::Lambda::Function', name, name) +
-          summary('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`),
-      )
-      .join('')
+      .flatMap((name) => [
+        resource('AWS::Lambda::Function', name, name),
+        resource('AWS::Lambda::Alias', `arn:aws:lambda:us-east-1:111122223333:function:${name}:live`),
+      ])
 
-  const cloudFormation = (body: string): string => {
-    if (body.includes('Action=GetCallerIdentity'))
-      return `<GetCallerIdentityResponse><GetCallerIdentityResult><Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`
-    if (body.includes('Action=GetTemplate'))
-      return `<GetTemplateResponse><GetTemplateResult><TemplateBody>${JSON.stringify(fake.template)}</TemplateBody></GetTemplateResult></GetTemplateResponse>`
-    if (body.includes('Action=DescribeStacks')) {
-      const outputs = Object.entries(fake.outputs).map(
-        ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
-      )
-      return `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><StackStatus>${fake.status}</StackStatus><Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
-    }
-    const nested = new URLSearchParams(body).get('StackName') === 'nested'
-    const members = nested
-      ? aliasesOf(names.slice(1))
-      : aliasesOf(names.slice(0, 1)) + summary('AWS::CloudFormation::Stack', 'nested')
-    return `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>${members}</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`
-  }
-
-  const lambda = (method: string, url: URL, body: string): [status: number, answer: object] => {
-    const [, name = '', kind = '', alias = ''] =
-      /\/(?:functions|tags)\/([^/]+)(?:\/(versions|aliases|provisioned-concurrency)(?:\/([^/]+))?)?\/?$/.exec(
-        url.pathname,
-      ) ?? []
-    const one = functions.get(name)
-    if (!one) return [404, { message: `no function ${name}` }]
-    if (method === 'GET' && kind === 'versions') {
-      const versions = [...one.versions].map(([Version, { release, table, shards, at }]) => ({
+  const fakeOf = answering({
+    GetCallerIdentity: () => ({ Account: '111122223333' }),
+    DescribeTable({ TableName }) {
+      if (TableName !== 'restored-1') throw awsError('ResourceNotFoundException')
+    },
+    DescribeStacks() {
+      if (fake.status === undefined) throw awsError('ValidationError', 'Stack with id s does not exist')
+      const outputs = Object.entries(fake.outputs)
+      const Outputs = outputs.map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue }))
+      return { Stacks: [{ StackStatus: fake.status, Outputs }] }
+    },
+    GetTemplate: () => ({ TemplateBody: JSON.stringify(fake.template) }),
+    ListStackResources: ({ StackName }) => ({
+      StackResourceSummaries:
+        StackName === 'nested'
+          ? resourcesOf(names.slice(1))
+          : [...resourcesOf(names.slice(0, 1)), resource('AWS::CloudFormation::Stack', 'nested')],
+    }),
+    ListVersionsByFunction({ FunctionName }) {
+      const { versions } = functionOf(FunctionName)
+      const listed = [...versions].map(([Version, { release, table, shards, at }]) => ({
         Version,
         LastModified: `2026-01-01T${String(at).padStart(2, '0')}:00:00.000+0000`,
         Environment: {
@@ -111,84 +122,73 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
           },
         },
       }))
-      const latest = { ...versions.at(-1), Version: '$LATEST' }
-      return [200, { Versions: [latest, ...versions] }]
-    }
-    if (method === 'GET' && alias !== '') return [200, { Name: alias, ...one.aliases.get(alias) }]
-    if (method === 'GET' && kind === 'provisioned-concurrency')
-      return one.provisioned === undefined
-        ? [404, { code: 'ProvisionedConcurrencyConfigNotFoundException' }]
-        : [200, { RequestedProvisionedConcurrentExecutions: one.provisioned }]
-    if (method === 'GET' && kind === '') {
-      const Concurrency = { ReservedConcurrentExecutions: one.reserved }
-      return [200, { Configuration: { FunctionArn: name }, Tags: one.tags, Concurrency }]
-    }
-    if (method === 'GET') return [200, { Aliases: [...one.aliases].map(([Name, its]) => ({ Name, ...its })) }]
-    if (changesLeft-- <= 0) return [400, { message: 'interrupted' }]
-    if (url.pathname.includes('/tags/')) {
-      if (method === 'POST') Object.assign(one.tags, JSON.parse(body).Tags)
-      for (const key of url.searchParams.getAll('tagKeys')) delete one.tags[key]
-      return [204, {}]
-    }
-    if (kind === 'provisioned-concurrency') {
-      if (weighted(one)) return [400, { message: 'the alias invokes two versions' }]
-      one.provisioned = method === 'PUT' ? JSON.parse(body).ProvisionedConcurrentExecutions : undefined
-      return method === 'PUT' ? [202, {}] : [204, {}]
-    }
-    if (method === 'DELETE' && kind === '') {
-      const number = url.searchParams.get('Qualifier') ?? ''
-      const used = [...one.aliases.values()].some(({ FunctionVersion }) => FunctionVersion === number)
-      if (used) return [409, { message: 'the version is referenced by an alias' }]
-      return one.versions.delete(number) ? [204, {}] : [404, { message: 'no version' }]
-    }
-    if (method === 'DELETE') return one.aliases.delete(alias) ? [204, {}] : [404, { message: 'no alias' }]
-    const { Name = alias, ...its } = JSON.parse(body)
-    if (method === 'POST' && one.aliases.has(Name)) return [409, { message: 'the alias exists' }]
-    const { FunctionVersion: old } = one.aliases.get(Name) ?? {}
-    one.aliases.set(Name, { ...one.aliases.get(Name), ...its })
-    // Requests reach the old version until the new one has allocated its provisioned concurrency.
-    if (one.provisioned !== undefined && old !== undefined && old !== one.aliases.get(Name)?.FunctionVersion)
-      Object.assign(one.aliases.get(Name) ?? {}, {
-        RoutingConfig: { AdditionalVersionWeights: { [old]: 1 } },
-      })
-    return [200, its]
-  }
-
-  const weighted = ({ aliases }: Deployed) =>
-    Object.keys(Object(aliases.get('live')?.RoutingConfig).AdditionalVersionWeights ?? {}).length > 0
-
-  const { url: endpoint, stop } = await startHttpServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk)
-    const body = Buffer.concat(chunks).toString()
-    const url = new URL(request.url ?? '', 'http://fake')
-    if (url.pathname === '/') {
-      response.setHeader('Content-Type', 'text/xml')
-      if (fake.status === undefined && body.includes('Action=DescribeStacks')) {
-        response.statusCode = 400
-        response.end(
-          '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id s does not exist</Message></Error></ErrorResponse>',
-        )
-      } else response.end(cloudFormation(body))
-      return
-    }
-    const [status, answer] = lambda(request.method ?? '', url, body)
-    response.setHeader('Content-Type', 'application/json')
-    if ('code' in answer) response.setHeader('X-Amzn-ErrorType', String(answer.code))
-    response.statusCode = status
-    response.end(status === 204 ? undefined : JSON.stringify(answer))
+      return { Versions: [{ ...listed.at(-1), Version: '$LATEST' }, ...listed] }
+    },
+    ListAliases: ({ FunctionName }) => ({
+      Aliases: [...functionOf(FunctionName).aliases].map(([Name, alias]) => ({ Name, ...alias })),
+    }),
+    GetAlias: ({ FunctionName, Name }) => functionOf(FunctionName).aliases.get(Name),
+    GetFunction({ FunctionName }) {
+      const { tags, reserved } = functionOf(FunctionName)
+      return {
+        Configuration: { FunctionArn: FunctionName },
+        Tags: tags,
+        Concurrency: { ReservedConcurrentExecutions: reserved },
+      }
+    },
+    GetProvisionedConcurrencyConfig({ FunctionName }) {
+      const { provisioned } = functionOf(FunctionName)
+      if (provisioned === undefined) throw awsError('ProvisionedConcurrencyConfigNotFoundException')
+      return { RequestedProvisionedConcurrentExecutions: provisioned }
+    },
+    PutProvisionedConcurrencyConfig({ FunctionName, ProvisionedConcurrentExecutions }) {
+      provision(FunctionName, ProvisionedConcurrentExecutions)
+    },
+    DeleteProvisionedConcurrencyConfig({ FunctionName }) {
+      provision(FunctionName, undefined)
+    },
+    TagResource({ Resource, Tags }) {
+      Object.assign(changed(Resource).tags, Tags)
+    },
+    UntagResource({ Resource, TagKeys }) {
+      const { tags } = changed(Resource)
+      for (const key of TagKeys) delete tags[key]
+    },
+    DeleteFunction({ FunctionName, Qualifier }) {
+      const { versions, aliases } = changed(FunctionName)
+      if ([...aliases.values()].some(({ FunctionVersion }) => FunctionVersion === Qualifier))
+        throw awsError('ResourceConflictException')
+      if (!versions.delete(Qualifier)) throw awsError('ResourceNotFoundException')
+    },
+    DeleteAlias({ FunctionName, Name }) {
+      if (!changed(FunctionName).aliases.delete(Name)) throw awsError('ResourceNotFoundException')
+    },
+    CreateAlias({ FunctionName, Name, ...alias }) {
+      const { aliases } = changed(FunctionName)
+      if (aliases.has(Name)) throw awsError('ResourceConflictException')
+      aliases.set(Name, alias)
+    },
+    UpdateAlias({ FunctionName, Name, ...changes }) {
+      const { aliases, provisioned } = changed(FunctionName)
+      const before = aliases.get(Name)
+      const alias = { ...before, ...changes }
+      // Requests reach the old version until the new one has allocated its provisioned concurrency.
+      const isDelayed = provisioned !== undefined && before?.FunctionVersion !== alias.FunctionVersion
+      const RoutingConfig = { AdditionalVersionWeights: { [before?.FunctionVersion ?? '']: 1 } }
+      aliases.set(Name, isDelayed ? { ...alias, RoutingConfig } : alias)
+    },
   })
-  const access = {
-    endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  }
   const live = () =>
     [...functions].map(([name, { aliases }]) => [name, aliases.get('live')?.FunctionVersion] as const)
+  const region = { region: 'us-east-1' }
 
   const fake: FakeFunctions = {
-    clients: { cloudFormation: new CloudFormationClient(access), lambda: new LambdaClient(access) },
-    access,
+    clients: {
+      cloudFormation: fakeOf(new CloudFormationClient(region)),
+      lambda: fakeOf(new LambdaClient(region)),
+      sts: fakeOf(new STSClient(region)),
+      dynamodb: fakeOf(new DynamoDBClient(region)),
+    },
     status: 'UPDATE_COMPLETE',
     outputs: {},
     template: {},
@@ -217,7 +217,6 @@ export async function fakeFunctions(names: readonly string[]): Promise<FakeFunct
       Object.fromEntries(
         live().map(([name, number = '']) => [name, functions.get(name)?.versions.get(number)?.release]),
       ),
-    close: stop,
   }
   return fake
 }

@@ -5,8 +5,10 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SFNClient } from '@aws-sdk/client-sfn'
 import type { FrozenStack } from '#bin/commands/freeze/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'
+import { movableClock } from '#test/faults/payment-saga.ts'
 import { type SynthesisOptions, withProvisioned } from '#test/infrastructure/stage-settings.ts'
 import { type Resource, type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
+import { answering, awsError } from '#test/support/fake-clients.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
 
 /** What a freeze changes, by the logical ids of a stack. */
@@ -73,15 +75,13 @@ export interface FakeStack extends StackState {
   stop(): Promise<void>
 }
 
-const startedAt = Date.parse('2026-01-31T12:00:00Z')
-
 /** Fakes the services of AWS that a freeze uses, with the resources of production. Time is virtual. */
 export async function fakeStack(): Promise<FakeStack> {
   const prod = await synthesise('prod', { changes: withProvisioned })
   const state = stateIn(prod)
   const tags: Record<string, Record<string, string>> = {}
   const removed = new Set<string>()
-  let now = startedAt
+  const clock = movableClock(Date.parse('2026-01-31T12:00:00Z'))
   const idOf = (start: string) => {
     const found = Object.keys(prod.template.Resources).find((id) => id.replace(/[0-9A-F]{8}$/, '') === start)
     if (!found) throw new Error(`there is no resource ${start}`)
@@ -96,8 +96,7 @@ export async function fakeStack(): Promise<FakeStack> {
     response.end()
   })
 
-  // biome-ignore lint/suspicious/noExplicitAny: each command has another input
-  const operations: Record<string, (input: any) => unknown> = {
+  const fakeOf = answering({
     ListStackResources: ({ StackName }) => ({
       StackResourceSummaries: Object.entries(prod.stacks[StackName]?.Resources ?? {}).map(
         ([id, { Type }]) => ({
@@ -113,7 +112,7 @@ export async function fakeStack(): Promise<FakeStack> {
       const isReleasing = removed.has(alias) && fake.releasing > 0
       if (isReleasing) fake.releasing -= 1
       if (isReleasing || (state.provisioned[alias] ?? 0) > ReservedConcurrentExecutions)
-        throw named('InvalidParameterValueException')
+        throw awsError('InvalidParameterValueException')
       change(`concurrency ${FunctionName}`)
       state.concurrency[ownId(FunctionName)] = ReservedConcurrentExecutions
     },
@@ -142,17 +141,17 @@ export async function fakeStack(): Promise<FakeStack> {
     GetProvisionedConcurrencyConfig: ({ FunctionName }) => {
       const RequestedProvisionedConcurrentExecutions = state.provisioned[aliasOf(FunctionName)]
       if (RequestedProvisionedConcurrentExecutions === undefined)
-        throw named('ProvisionedConcurrencyConfigNotFoundException')
+        throw awsError('ProvisionedConcurrencyConfigNotFoundException')
       return { RequestedProvisionedConcurrentExecutions }
     },
     PutProvisionedConcurrencyConfig: ({ FunctionName, ProvisionedConcurrentExecutions }) => {
       const reserved = state.concurrency[ownId(FunctionName)] ?? Number.POSITIVE_INFINITY
-      if (ProvisionedConcurrentExecutions > reserved) throw named('InvalidParameterValueException')
+      if (ProvisionedConcurrentExecutions > reserved) throw awsError('InvalidParameterValueException')
       change(`provisioned ${FunctionName}`)
       state.provisioned[aliasOf(FunctionName)] = ProvisionedConcurrentExecutions
     },
     DeleteProvisionedConcurrencyConfig: ({ FunctionName }) => {
-      if (fake.weighted.has(aliasOf(FunctionName))) throw named('InvalidParameterValueException')
+      if (fake.weighted.has(aliasOf(FunctionName))) throw awsError('InvalidParameterValueException')
       change(`no provisioned ${FunctionName}`)
       delete state.provisioned[aliasOf(FunctionName)]
       removed.add(aliasOf(FunctionName))
@@ -177,7 +176,7 @@ export async function fakeStack(): Promise<FakeStack> {
       const { ScheduleExpression, FlexibleTimeWindow, Target } =
         prod.template.Resources[ownId(Name)]?.Properties ?? {}
       const State = state.schedules[ownId(Name)] ? 'ENABLED' : 'DISABLED'
-      const readOnly = { Arn: 'arn', CreationDate: new Date(now) }
+      const readOnly = { Arn: 'arn', CreationDate: new Date(clock.now()) }
       return { Name, ScheduleExpression, FlexibleTimeWindow, Target, State, ...readOnly }
     },
     UpdateSchedule: ({ Name, State, ...definition }) => {
@@ -191,29 +190,18 @@ export async function fakeStack(): Promise<FakeStack> {
       if (count > 0) fake.invocations[ownId(Value)] = count - 1
       return { Datapoints: count > 0 ? [{ Sum: count }] : [] }
     },
-  }
-
-  const send = async (command: { input: object; constructor: { name: string } }) => {
-    const operation = operations[command.constructor.name.replace(/Command$/, '')]
-    if (!operation) throw new Error(`nothing answers ${command.constructor.name}`)
-    return operation(command.input) ?? {}
-  }
+  })
   const region = { region: 'eu-west-1' }
   const fake: FakeStack = {
     ...state,
     stack: {
       name: 'commerce-prod',
-      cloudFormation: Object.assign(new CloudFormationClient(region), { send }),
-      lambda: Object.assign(new LambdaClient(region), { send }),
-      scheduler: Object.assign(new SchedulerClient(region), { send }),
-      stepFunctions: Object.assign(new SFNClient(region), { send }),
-      cloudWatch: Object.assign(new CloudWatchClient(region), { send }),
-      clock: {
-        now: () => now,
-        async sleep(milliseconds) {
-          now += milliseconds
-        },
-      },
+      cloudFormation: fakeOf(new CloudFormationClient(region)),
+      lambda: fakeOf(new LambdaClient(region)),
+      scheduler: fakeOf(new SchedulerClient(region)),
+      stepFunctions: fakeOf(new SFNClient(region)),
+      cloudWatch: fakeOf(new CloudWatchClient(region)),
+      clock,
     },
     baseUrl,
     changes: [],
@@ -226,7 +214,7 @@ export async function fakeStack(): Promise<FakeStack> {
     late: 0,
     failing: Number.POSITIVE_INFINITY,
     definitions: {},
-    now: () => now,
+    now: clock.now,
     stop,
   }
   return fake
@@ -246,10 +234,6 @@ export async function fakeStack(): Promise<FakeStack> {
   function aliasOf(functionName: string): string {
     const start = ownId(functionName).replace(/[0-9A-F]{8}$/, 'Live')
     return idOf(start)
-  }
-
-  function named(name: string): Error {
-    return Object.assign(new Error(name), { name })
   }
 
   function change(text: string): void {

@@ -1,13 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { STSClient } from '@aws-sdk/client-sts'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { synthesizedStack } from '#bin/commands/preflight/assembly.ts'
 import { preflight } from '#bin/commands/preflight/preflight.ts'
 import { planRollback, rollBack } from '#bin/commands/rollback.ts'
-import { type FakeAws, startFakeAws } from '#test/support/fake-aws.ts'
 import { type FakeFunctions, fakeFunctions, recordOf } from './fake-functions.ts'
 
 const name = 'commerce-prod'
@@ -79,20 +76,9 @@ function synthesize(options: Synthesis) {
 }
 
 let aws: FakeFunctions
-let tables: FakeAws
-beforeEach(async () => {
-  aws = await fakeFunctions(['orders', 'relay'])
+beforeEach(() => {
+  aws = fakeFunctions(['orders', 'relay'])
   aws.template = templateOf({})
-  tables = await startFakeAws({
-    'DynamoDB_20120810.DescribeTable': ({ TableName }) => {
-      if (TableName === 'restored-1') return { Table: { TableName } }
-      throw { __type: 'com.amazonaws.dynamodb.v20120810#ResourceNotFoundException' }
-    },
-  })
-})
-afterEach(async () => {
-  await aws.close()
-  await tables.stop()
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -104,12 +90,7 @@ function deploy(release: string, shards?: string) {
 
 const rollback = async () => rollBack(await planRollback(name, undefined, aws.clients), aws.clients)
 
-const check = (options: Synthesis = {}) =>
-  preflight(synthesize(options), {
-    ...aws.clients,
-    sts: new STSClient(aws.access),
-    dynamodb: new DynamoDBClient({ ...aws.access, endpoint: tables.endpoint }),
-  })
+const check = (options: Synthesis = {}) => preflight(synthesize(options), aws.clients)
 
 describe('a deployment may start', () => {
   test('with a new release of the same table', async () => {

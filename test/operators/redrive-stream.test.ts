@@ -4,10 +4,9 @@ import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import type { Call } from '#test/faults/faults.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { handleReceived, receiveEvent } from '#test/support/received-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
 const redriving = await startRedriving()
@@ -36,20 +35,9 @@ afterAll(() => redriving.stop())
 
 const giveUp = (records: readonly DynamoDBRecord[], changes?: object) =>
   dead.put(messageOf(stream, records, changes))
-const publishedIds = () => published.map(({ type, data }) => `${type} ${data.id}`)
+const publishedIds = () => published().map(({ type, data }) => `${type} ${data.id}`)
 const ofOrders = (ids: readonly string[]) =>
   ids.flatMap((id) => [`order.created ${id}`, `order.placed ${id}`])
-
-/** Receives and handles the event of a paid order. */
-async function pay(id: string): Promise<void> {
-  const event = eventOf('order.paid', { id, tenant_id: 'redriven' })
-  const body = JSON.stringify(event)
-  await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-  await handleEvent(event.event_id, {
-    ...service.runtime,
-    table: declaredTable('webhooks.handle', service.table),
-  })
-}
 
 describe('failed changes of the relay', () => {
   test('are published after a redrive, and nothing else; their messages are deleted', async () => {
@@ -74,10 +62,10 @@ describe('failed changes of the relay', () => {
     const ids = await place(2)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
-    const before = [...published]
+    const before = published()
     giveUp(around(records, ids))
     await redrive()
-    expect(published.slice(before.length)).toEqual(before.filter(({ data }) => ids.includes(data.id)))
+    expect(published().slice(before.length)).toEqual(before.filter(({ data }) => ids.includes(data.id)))
   })
 
   test('stay in the queue while they fail, without affecting others', async () => {
@@ -144,7 +132,8 @@ describe('changes that the stream no longer has', () => {
     const ids = await place(5)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
-    const before = published.splice(0)
+    const before = published()
+    redriving.reset()
     for (const minutes of [-10, 10]) {
       const at = new Date(Date.now() + minutes * 60_000).toISOString()
       await service.table.put({ item: { pk: 'order#t#0', sk: at, outbox: outbox(at) }, condition: 'none' })
@@ -156,7 +145,7 @@ describe('changes that the stream no longer has', () => {
     expect(from_table).toBeGreaterThanOrEqual(5)
     const ours = (events: PublishedEvent[]) => events.filter(({ data }) => ids.includes(data.id))
     const byId = (one: PublishedEvent, other: PublishedEvent) => (one.event_id < other.event_id ? -1 : 1)
-    expect(ours(published).toSorted(byId)).toEqual(ours(before).toSorted(byId))
+    expect(ours(published()).toSorted(byId)).toEqual(ours(before).toSorted(byId))
     expect(publishedIds().filter((one) => /order.created 20/.test(one))).toEqual([])
     expect(dead.left()).toEqual([])
   })
@@ -201,11 +190,15 @@ describe('changes that the stream no longer has', () => {
     const [id = ''] = await place(1)
     const records = await stream.read()
     await handlers.outbox({ Records: records } as DynamoDBStreamEvent)
-    const created = published.splice(0).filter(({ data }) => data.id === id)
-    await pay(id)
+    const created = published().filter(({ data }) => data.id === id)
+    redriving.reset()
+    await receiveEvent(service, eventOf('order.paid', { id, tenant_id: 'redriven' }))
     giveUp(around(records, [id]), gone)
     expect(await redrive()).toMatchObject({ messages: 1, lost: 0 })
-    expect(published.filter(({ data }) => data.id === id)).toMatchObject([...created, { type: 'order.paid' }])
+    expect(published().filter(({ data }) => data.id === id)).toMatchObject([
+      ...created,
+      { type: 'order.paid' },
+    ])
   })
 
   test('and were replaced by later events are named, and their message stays', async () => {
@@ -255,7 +248,7 @@ describe('changes that the stream no longer has', () => {
       condition: 'none',
     })
     const records = await stream.read()
-    await handleEvent(handled, { ...service.runtime, table: declaredTable('webhooks.handle', service.table) })
+    await handleReceived(service, handled)
     giveUp(around(records, [waiting, handled]), gone)
     expect(await redrive('tasks')).toMatchObject({ messages: 1, from_stream: 0, left: 0 })
     expect(queued).toEqual(expect.arrayContaining([waiting, task.body]))
@@ -286,7 +279,7 @@ describe('a time without dead letters', () => {
   test('keeps the ids of its events when it is published twice', async () => {
     await unpublished('2026-01-14T12:00:00.000Z')
     for (let n = 0; n < 2; n += 1) await redriveWindow(around('2026-01-14T12:00:00.000Z'))
-    expect(new Set(published.map(({ event_id }) => event_id)).size).toBe(1)
+    expect(new Set(published().map(({ event_id }) => event_id)).size).toBe(1)
   })
 
   test('fails if the bus rejects an event', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { deadLettersAt } from '#bin/commands/dead-letters.ts'
 import {
@@ -13,11 +12,13 @@ import { tableChanges } from '#bin/commands/redrive/table-changes.ts'
 import type { Window } from '#bin/commands/replay.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
+import { startFakeBus } from '#test/support/fake-bus.ts'
+import { placeOrder } from '#test/support/place-order.ts'
+import { sendEvent } from '#test/support/received-events.ts'
 import { type Service, startService } from '#test/support/service.ts'
-import { eventOf, signed } from '#test/support/signed-events.ts'
+import { eventOf } from '#test/support/signed-events.ts'
 import { streamOf, type TableStream } from '#test/support/table-stream.ts'
 import { createTable } from '#test/support/tables.ts'
-import { startFakeAws } from '../support/fake-aws.ts'
 import { type FakeQueue, fakeQueue } from '../support/fake-queue.ts'
 
 type Handler = (event: DynamoDBStreamEvent) => Promise<DynamoDBBatchResponse>
@@ -30,7 +31,7 @@ interface Redriving {
   proxy: DynamodbProxy
   dead: FakeQueue
   /** The published events and the queued tasks, in order. */
-  published: PublishedEvent[]
+  published(): PublishedEvent[]
   queued: string[]
   /** The ids of resources whose events the bus rejects. */
   refused: Set<string>
@@ -48,44 +49,11 @@ interface Redriving {
   stop(): Promise<void>
 }
 
-const local = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
-
 export async function startRedriving(): Promise<Redriving> {
-  const [published, queued, refused]: [PublishedEvent[], string[], Set<string>] = [[], [], new Set()]
+  const refused = new Set<string>()
   const dead = fakeQueue()
-  const aws = await startFakeAws({
-    ...dead.operations,
-    'AWSEvents.PutEvents'({ Entries }) {
-      const events = (Entries as { Detail: string }[]).map(({ Detail }): PublishedEvent => JSON.parse(Detail))
-      const taken = events.filter(({ data }) => !refused.has(data.id))
-      published.push(...taken)
-      return {
-        Entries: events.map((one) => (taken.includes(one) ? { EventId: 'e' } : { ErrorCode: 'Busy' })),
-      }
-    },
-    'AmazonSQS.SendMessageBatch'({ Entries }) {
-      const sent = Entries as { Id: string; MessageBody: string }[]
-      queued.push(...sent.map(({ MessageBody }) => MessageBody))
-      const md5 = (text: string) => createHash('md5').update(text).digest('hex')
-      return {
-        Successful: sent.map(({ Id, MessageBody }) => ({
-          Id,
-          MessageId: Id,
-          MD5OfMessageBody: md5(MessageBody),
-        })),
-      }
-    },
-  })
-  Object.assign(process.env, {
-    AWS_ENDPOINT_URL: aws.endpoint,
-    AWS_REGION: 'us-east-1',
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
-    EVENT_BUS_NAME: 'bus',
-    WEBHOOKS_QUEUE_URL: `${aws.endpoint}/webhooks`,
-    // Failures are intended here.
-    POWERTOOLS_LOG_LEVEL: 'SILENT',
-  })
+  const bus = await startFakeBus(dead.operations)
+  bus.accepts = (text) => ![...refused].some((id) => text.includes(id))
   const handlers: Redriving['handlers'] = {
     outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,
     tasks: (await import('#functions/platform/enqueue-tasks/handler.ts')).handler,
@@ -93,11 +61,9 @@ export async function startRedriving(): Promise<Redriving> {
   const service = await startService({ tableName: await createTable() })
   const stream = await streamOf(service.tableName)
   const proxy = await startDynamodbProxy(process.env.DYNAMODB_ENDPOINT ?? '')
-  const post = (path: string, body: string, headers: Record<string, string>) =>
-    service.call({ method: 'POST', path, as: { tenant: 'redriven' }, headers, body })
   const dependencies = (source: StreamSource): Redrive => ({
-    letters: deadLettersAt(`${aws.endpoint}/dead`, { ...local, endpoint: aws.endpoint }),
-    changes: tableChanges(service.tableName, { ...local, endpoint: proxy.endpoint }),
+    letters: deadLettersAt(`${bus.endpoint}/dead`, bus.access),
+    changes: tableChanges(service.tableName, { ...bus.access, endpoint: proxy.endpoint }),
     async handle(records) {
       const { batchItemFailures } = await handlers[source](JSON.parse(eventText(records)))
       if (batchItemFailures.length > 0) throw new Error('the function could not handle all')
@@ -109,38 +75,32 @@ export async function startRedriving(): Promise<Redriving> {
     stream,
     proxy,
     dead,
-    published,
-    queued,
+    published: () => bus.events.map(({ Detail }): PublishedEvent => JSON.parse(Detail)),
+    queued: bus.messages,
     refused,
     handlers,
     redrive: (source = 'outbox') => redriveStream(source, dependencies(source)),
     redriveWindow: (window, source = 'outbox') => redriveWindow(source, window, dependencies(source)),
     async place(count) {
-      const body = JSON.stringify({ cart_id: 'c', amount_minor: 1, currency: 'EUR' })
       const ids: string[] = []
-      for (let n = 0; n < count; n += 1) {
-        const { json } = await post('/v1/orders', body, { 'Idempotency-Key': crypto.randomUUID() })
-        ids.push(json.id)
-      }
+      while (ids.length < count) ids.push((await placeOrder(service, 'redriven')).json.id)
       return ids
     },
     async receive() {
       const event = eventOf('cart.emptied', { id: 'c' })
-      const body = JSON.stringify(event)
-      const call = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
-      const { status } = await service.call(call)
+      const { status } = await sendEvent(service, event)
       if (status !== 202) throw new Error(`the event was answered ${status}`)
       return event.event_id
     },
     reset() {
-      published.length = 0
-      queued.length = 0
+      bus.events.length = 0
+      bus.messages.length = 0
       refused.clear()
       dead.empty()
       proxy.reset()
     },
     async stop() {
-      await Promise.all([aws.stop(), proxy.stop()])
+      await Promise.all([bus.stop(), proxy.stop()])
     },
   }
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import { beforeEach, describe, expect, test } from '@jest/globals'
 import { restoreProvisioned } from '#bin/commands/freeze/provisioned-concurrency.ts'
 import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/releases.ts'
 import { planRollback, rollBack } from '#bin/commands/rollback.ts'
@@ -10,10 +10,9 @@ const names = ['orders', 'relay', 'rows']
 const all = (release: string) => Object.fromEntries(names.map((name) => [name, release]))
 
 let aws: FakeFunctions
-beforeEach(async () => {
-  aws = await fakeFunctions(names)
+beforeEach(() => {
+  aws = fakeFunctions(names)
 })
-afterEach(() => aws.close())
 
 const plan = (to?: string) => planRollback(stack, to, aws.clients)
 async function run(to?: string) {
