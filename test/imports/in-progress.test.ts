@@ -4,7 +4,9 @@ import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { editor, startImports } from './import-service.ts'
+import { editor, type RunOptions, startImports } from './import-service.ts'
+
+type Around = NonNullable<RunOptions['around']>
 
 const max = 3
 const service = await startImports({ settings: { ...localSettings, 'imports.inProgressPerTenant': max } })
@@ -33,32 +35,12 @@ async function fill(tenant: string): Promise<string[]> {
 }
 
 describe('an import above the limit', () => {
-  test('is rejected with 429, Retry-After and the limit', async () => {
+  test('is rejected with 429, Retry-After and the limit, and stores no file', async () => {
     await fill('full')
-    const { status, json, headers } = await upload('full')
-    expect({
-      status,
-      code: json.error.code,
-      details: json.error.details,
-      again: headers['Retry-After'],
-    }).toEqual({
-      status: 429,
-      code: 'RATE_LIMIT.exceeded',
-      details: { reason: 'operations_in_progress', max },
-      again: '1',
-    })
-  })
-
-  test('by file_url is rejected with 429 and Retry-After', async () => {
-    await fill('full-url')
-    const { status, headers } = await byUrl('full-url')
-    expect([status, headers['Retry-After']]).toEqual([429, '1'])
-  })
-
-  test('stores no file', async () => {
-    await fill('no-file')
     const before = service.files.size
-    await upload('no-file')
+    const { status, json, headers } = await upload('full')
+    expect([status, json.error.code, headers['Retry-After']]).toEqual([429, 'RATE_LIMIT.exceeded', '1'])
+    expect(json.error.details).toEqual({ reason: 'operations_in_progress', max })
     expect(service.files.size).toBe(before)
   })
 
@@ -115,47 +97,33 @@ describe('an operation is no longer counted', () => {
     clock: { ...service.steps.clock, now: () => Date.now() + 90_000 },
   })
 
-  test('after it succeeds', async () => {
-    const [id = ''] = await fill('succeeds')
-    await service.run('succeeds', id)
-    expect(await inProgress('succeeds')).toBe(max - 1)
+  const rejecting: Around = (step, _input, work) =>
+    step === 'prepare' ? Promise.reject(new Error('broken')) : work()
+
+  test.each<[string, (tenant: string, id: string) => Promise<unknown>]>([
+    ['succeeds', (tenant, id) => service.run(tenant, id)],
+    ['has a workflow that gives up', (tenant, id) => service.run(tenant, id, { around: rejecting })],
+    ['is canceled before it runs', cancel],
+    [
+      'is canceled while it runs',
+      (tenant, id) =>
+        service.run(tenant, id, {
+          around: async (step, _input, work) => {
+            if (step === 'rows') await cancel(tenant, id)
+            return work()
+          },
+        }),
+    ],
+    ['is ended by the sweeper', () => endAbandoned(gone, later())],
+  ])('after it %s', async (name, end) => {
+    const tenant = name.replaceAll(' ', '-')
+    await end(tenant, await begin(tenant))
+    expect(await inProgress(tenant)).toBe(0)
   })
 
   test('after it fails', async () => {
-    const id = (await service.upload('fails', 'name\nAnn\n')).json.operation_id
-    await service.run('fails', id)
+    await service.run('fails', (await service.upload('fails', 'name\nAnn\n')).json.operation_id)
     expect(await inProgress('fails')).toBe(0)
-  })
-
-  test('after its workflow gives up', async () => {
-    const id = await begin('gives-up')
-    await service.run('gives-up', id, {
-      around: (step, _input, work) => (step === 'prepare' ? Promise.reject(new Error('broken')) : work()),
-    })
-    expect(await inProgress('gives-up')).toBe(0)
-  })
-
-  test('after it is canceled before it runs', async () => {
-    const id = await begin('canceled')
-    await cancel('canceled', id)
-    expect(await inProgress('canceled')).toBe(0)
-  })
-
-  test('after it is canceled while it runs', async () => {
-    const id = await begin('stopped')
-    await service.run('stopped', id, {
-      around: async (step, _input, work) => {
-        if (step === 'rows') await cancel('stopped', id)
-        return work()
-      },
-    })
-    expect(await inProgress('stopped')).toBe(0)
-  })
-
-  test('after the sweeper ends it', async () => {
-    await begin('swept')
-    await endAbandoned(gone, later())
-    expect(await inProgress('swept')).toBe(0)
   })
 
   test('once, although the sweeper, a cancellation and the workflow end it concurrently', async () => {

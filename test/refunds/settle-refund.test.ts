@@ -133,32 +133,6 @@ test(`every sequence of at most ${longest} reports leads to the books of the mod
   expect(wrong).toEqual([])
 })
 
-describe('the books do not depend on the order of arrival', () => {
-  test.each([
-    ['a payout and its duplicates', [succeeded(1), succeeded(1), succeeded(2)]],
-    ['a payout and its reversal', [succeeded(1), failed(2)]],
-    ['a payout, its reversal and duplicates of both', [succeeded(1), failed(2), succeeded(1), failed(2)]],
-    ['a failure and a late payout', [failed(1), succeeded(2)]],
-    ['a rejection and a late payout', [rejected, succeeded(1)]],
-    ['a failure, a late payout and its reversal', [failed(1), succeeded(2), failed(3)]],
-    ['a rejection, a late payout and its reversal', [rejected, succeeded(1), failed(2)]],
-  ])('of %s', async (_, all) => {
-    const sums = new Set<number>()
-    for (const order of permutations(all)) {
-      runtime = memoryRuntime()
-      const { id } = await start()
-      for (const one of order) await report(id, one)
-      sums.add(itemsOf('ledger').reduce((sum, { amount }) => sum + Number(amount), 0))
-    }
-    expect(sums.size).toBe(1)
-  })
-})
-
-function permutations<T>(of: readonly T[]): T[][] {
-  if (of.length === 0) return [[]]
-  return of.flatMap((first, at) => permutations(of.toSpliced(at, 1)).map((rest) => [first, ...rest]))
-}
-
 describe('an edge', () => {
   test.each([
     ['a payout', [succeeded(1)], 'refund_succeeded', 'pending', 'succeeded'],

@@ -242,30 +242,6 @@ describe('the budget', () => {
   })
 })
 
-test('thirty concurrent refunds of a tenth: ten are paid, and the others exceed the charge', async () => {
-  const chargeId = 'ch_contended'
-  const all = Array.from({ length: 30 }, () => request({ chargeId, amount: 10_000 }))
-  const outcomes = await Promise.all(all.map((asked) => refund(asked)))
-  expect(outcomes.filter(({ status }) => status === 'succeeded')).toHaveLength(10)
-  expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(20)
-  const reasons = outcomes.flatMap((outcome) => ('reason' in outcome ? [outcome.reason] : []))
-  expect(new Set(reasons)).toEqual(new Set(['exceeds_charge']))
-  const paid = fakeProvider.refunds().filter(({ charge }) => charge === chargeId)
-  expect(paid.reduce((whole, { amount }) => whole + amount, 0)).toBe(100_000)
-})
-
-test('ten concurrent requests with one key: one refund', async () => {
-  const asked = request()
-  const first = Promise.withResolvers<void>()
-  const clock = { ...quickClock(), sleep: () => first.promise }
-  const refunding = () => refund(asked, { clock }).finally(first.resolve)
-  const outcomes = await Promise.all(Array.from({ length: 10 }, refunding))
-  expect(
-    new Set(outcomes.map((outcome) => 'providerRefundId' in outcome && outcome.providerRefundId)).size,
-  ).toBe(1)
-  expect(paidFor(asked)).toHaveLength(1)
-})
-
 const anyFault = fc.constantFrom<Fault | undefined>(
   undefined,
   answered(serverError(503)),
