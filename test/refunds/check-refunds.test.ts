@@ -131,22 +131,14 @@ describe('a refund that is pending at the provider', () => {
     ])
   })
 
-  test('that the provider has paid is booked', async () => {
+  test.each([
+    ['succeeded', paid],
+    ['failed', { status: 'failed', ledger: [], audit: ['refund_failed by payment_provider'], open: 0 }],
+  ] as const)('that has %s at the provider ends so', async (status, expected) => {
+    respond = () => answerOf(status)
     await start(accepted)
     expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(state()).toEqual(paid)
-  })
-
-  test('that has failed at the provider ends as failed', async () => {
-    respond = () => answerOf('failed')
-    await start(accepted)
-    await sweepAfter(15)
-    expect(state()).toEqual({
-      status: 'failed',
-      ledger: [],
-      audit: ['refund_failed by payment_provider'],
-      open: 0,
-    })
+    expect(state()).toEqual(expected)
   })
 
   test('is reported with its age while it stays pending', async () => {
@@ -177,38 +169,24 @@ describe('a refund that is pending at the provider', () => {
     expect(entries()).toEqual([])
   })
 
-  test('and that an event settles while the provider is asked is booked once', async () => {
-    const { id } = await start(accepted)
-    respond = async () => {
-      await report(id, { status: 'succeeded', at: '2026-03-01T12:10:00.000Z' })
-      return answerOf('succeeded')
-    }
-    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(state()).toEqual(paid)
-  })
-
-  test('and that an event settles while the answer says pending stays settled', async () => {
-    const { id } = await start(accepted)
-    respond = async () => {
-      await report(id, { status: 'succeeded', at: '2026-03-01T12:10:00.000Z' })
-      return answerOf('pending')
-    }
-    expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
-    expect(state()).toEqual(paid)
-  })
+  test.each(['succeeded', 'pending'] as const)(
+    'and that an event settles while the answer says %s is booked once',
+    async (answer) => {
+      const { id } = await start(accepted)
+      respond = async () => {
+        await report(id, { status: 'succeeded', at: '2026-03-01T12:10:00.000Z' })
+        return answerOf(answer)
+      }
+      expect(await sweepAfter(15)).toEqual({ finished: 1, left: 0 })
+      expect(state()).toEqual(paid)
+    },
+  )
 
   test('and that is reversed right after the answer is reversed, although the clock of the provider is behind', async () => {
     const { id } = await start(accepted)
     await sweepAfter(15)
     await report(id, { status: 'failed', at: timestamp(runtime.clock.now() - 4000) })
     expect(stored().status).toBe('reversed')
-  })
-
-  test('is booked once by two runs at the same time', async () => {
-    await start(accepted)
-    runtime.clock.advance(15 * minute)
-    await Promise.all([sweep(), sweep()])
-    expect(state()).toEqual(paid)
   })
 })
 

@@ -185,18 +185,13 @@ describe('an edge', () => {
   })
 })
 
-describe('a success after a reversal', () => {
-  test('of a later time contradicts it', async () => {
-    const { id } = await start()
-    for (const one of [succeeded(1), failed(2)]) await report(id, one)
-    expect(await report(id, succeeded(3))).toBe('contradiction')
-  })
-
-  test('of an earlier time changes nothing', async () => {
-    const { id } = await start()
-    for (const one of [succeeded(1), failed(2)]) await report(id, one)
-    expect(await report(id, succeeded(1))).toBe('unchanged')
-  })
+test.each([
+  ['a later time contradicts it', succeeded(3), 'contradiction'],
+  ['an earlier time changes nothing', succeeded(1), 'unchanged'],
+])('a success after a reversal of %s', async (_, late, next) => {
+  const { id } = await start()
+  for (const one of [succeeded(1), failed(2)]) await report(id, one)
+  expect(await report(id, late)).toBe(next)
 })
 
 describe('the facts of the provider', () => {
@@ -275,19 +270,6 @@ describe('the hold on a charge that may be refunded once', () => {
     expect(holders()).toEqual([])
   })
 
-  test('passes to one late payout after the other', async () => {
-    const first = await start(once)
-    await report(first.id, rejected)
-    const second = await start()
-    await report(second.id, rejected)
-    const third = await start()
-    for (const { id } of [first, second]) await report(id, succeeded(2))
-    await report(third.id, failed(3))
-    expect(holders()).toEqual([first.id])
-    await report(first.id, failed(4))
-    expect(holders()).toEqual([second.id])
-  })
-
   /** Decides about each report before one of them is committed. The report that is rejected then is repeated. */
   async function reportTogether(all: readonly (readonly [id: string, ProviderReport])[]) {
     const { table, settings, clock, alerts } = runtime
@@ -316,23 +298,19 @@ describe('the hold on a charge that may be refunded once', () => {
     return [first.id, second.id, (await start()).id] as const
   }
 
-  test('of a refund that fails passes to the concurrent late payout', async () => {
+  test.each([
+    [
+      'before it fails',
+      (late: string, holder: string) => [[late, succeeded(2)] as const, [holder, rejected] as const],
+    ],
+    [
+      'after it failed',
+      (late: string, holder: string) => [[holder, rejected] as const, [late, succeeded(2)] as const],
+    ],
+  ])('of a refund passes to the concurrent late payout that is committed %s', async (_, order) => {
     const [late, , holder] = await startThree()
-    const together = [
-      [late, succeeded(2)],
-      [holder, rejected],
-    ] as const
-    expect(await reportTogether(together)).toEqual([`${holder} TRANSIENT.error`])
-    expect(holders()).toEqual([late])
-  })
-
-  test('that a failure has released meanwhile is taken by the concurrent late payout', async () => {
-    const [late, , holder] = await startThree()
-    const together = [
-      [holder, rejected],
-      [late, succeeded(2)],
-    ] as const
-    expect(await reportTogether(together)).toEqual([`${late} TRANSIENT.error`])
+    const together = order(late, holder)
+    expect(await reportTogether(together)).toEqual([`${together[1]?.[0]} TRANSIENT.error`])
     expect(holders()).toEqual([late])
   })
 
@@ -365,13 +343,5 @@ describe('the hold on a charge that may be refunded once', () => {
     await expect(apply(effects)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
     await report(holder, failed(4))
     expect(holders()).toEqual([fourth])
-  })
-
-  test('stays with the refund that took it after the reversal of a late payout', async () => {
-    const late = await start(once)
-    await report(late.id, rejected)
-    const second = await start()
-    for (const one of [succeeded(2), failed(3)]) await report(late.id, one)
-    expect(holders()).toEqual([second.id])
   })
 })
