@@ -22,7 +22,6 @@ interface LocalServiceOptions {
 
 export interface LocalService {
   readonly service: ServiceFile
-  readonly enginePid: number
   /** See `activityFile` of the engine. */
   readonly activityFile: string
   /** Resolves with one sentence when a part of the service ends without `stop`; never rejects. */
@@ -80,12 +79,12 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
   const synthesis = timed('stack synthesized', synthesize({ ...options, assembly, signal }))
   const steps = [engineReady(), providerReady(), synthesis] as const
   try {
-    const [{ aws, pid: enginePid }, provider] = await Promise.all(steps)
+    const [{ aws }, provider] = await Promise.all(steps)
     const outputs = await timed('stack deployed', deploy(aws, assembly, signal))
     const webhookKey = await storeWebhookKey(aws, outputs)
     const service = describeService({ aws, outputs, webhookKey, providerUrl: provider?.endpoint })
     const died = Promise.race(running.map((server) => server.died))
-    return { service, enginePid, activityFile: activityFile(directory), died, stop }
+    return { service, activityFile: activityFile(directory), died, stop }
   } catch (error) {
     failed.abort(error)
     await Promise.allSettled(steps)

@@ -1,12 +1,10 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import { referenceSite, type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { startBrowser } from '#test/support/browser.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import type { Deployment, Send } from './deployment.ts'
 
 const as = { tenant: 'watched', role: 'Editor', sub: 'watched-user' }
@@ -18,7 +16,7 @@ export function consolePage(deployment: () => Deployment): void {
   let site: ServedSite
   let page: Page
   const errors: string[] = []
-  const receivers: Server[] = []
+  const receivers: HttpServer[] = []
   beforeAll(async () => {
     const { base_url, origin, activityFile, settings } = deployment()
     console = startConsole(deployment(), activityFile)
@@ -35,7 +33,7 @@ export function consolePage(deployment: () => Deployment): void {
     await browser?.close()
     await site?.stop()
     console?.stop()
-    for (const receiver of receivers) receiver.close()
+    await Promise.all(receivers.map((receiver) => receiver.stop()))
   })
 
   const send = (path: string, options: Send) => deployment().send(path, { method: 'POST', as, ...options })
@@ -110,14 +108,6 @@ export function consolePage(deployment: () => Deployment): void {
     expect(await operation.innerText()).toMatch(/succeeded: PARTIAL\s+1 imported, 1 rejected/)
   })
 
-  test('an import that fails says why', async () => {
-    const { json } = await send('/imports', { body: { file_url: 'https://files.invalid/file.csv' } })
-    await openTab('operations')
-    const operation = await row('operation', json.operation_id)
-    await operation.getByText('DEPENDENCY.bad_gateway').waitFor({ timeout: 60_000 })
-    expect(await operation.innerText()).toContain('failed')
-  })
-
   test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
     const poisoned = ['cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
     const { base_url, run } = deployment()
@@ -133,16 +123,13 @@ export function consolePage(deployment: () => Deployment): void {
 
   test('a delivery that failed says why, and is resent by a button', async () => {
     let status = 500
-    const receiver = createServer((request, response) => {
+    const receiver = await startHttpServer((request, response) => {
       request.resume()
       // No attempt of the schedule takes the place of the one that the button makes.
       response.writeHead(status, { 'Retry-After': '600' }).end('the disk is full')
     })
     receivers.push(receiver)
-    receiver.listen(0, '127.0.0.1')
-    await once(receiver, 'listening')
-    const { port } = receiver.address() as AddressInfo
-    const url = `http://127.0.0.1:${port}/hook`
+    const url = `${receiver.url}/hook`
     const { run } = deployment()
     const of = ['--tenant', as.tenant]
     const [subscriber] = await run('subscribers', 'create', ...of, '--url', url, '--events', 'order.placed')

@@ -18,7 +18,6 @@ const stackName = 'commerce-local'
 const profile = join(root, 'shared/settings/profiles/local.json')
 
 export interface Deployment extends ServiceFile {
-  enginePid: number
   /** The access of its administrator. */
   aws: LocalAws
   /** The requests and log lines that the console shows. */
@@ -123,7 +122,6 @@ export async function deploy(first?: Release): Promise<Deployment> {
   const deployment: Deployment = {
     ...service,
     aws,
-    enginePid: local.enginePid,
     activityFile: local.activityFile,
     recordedActions,
     paymentProvider: service.provider_url ?? '',

@@ -29,27 +29,48 @@ let here: Checkout
 let readme: string
 let port: number
 let aws: LocalAws
-let started: ReturnType<typeof spawn>
-let output = ''
+let first: Run
 
 beforeAll(async () => {
   here = checkout()
   await useFreePorts(here)
   readme = here.file('README.md')
   port = await freePort()
-  started = spawn('npm', ['start', '--', '--port', String(port)], {
-    cwd: here.folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  for (const stream of [started.stdout, started.stderr]) stream?.on('data', (text) => (output += text))
-  while (!output.includes('Ready in') && started.exitCode === null) await sleep(200)
-  if (started.exitCode !== null) throw new Error(output)
+  first = await startRun(port)
   aws = access()
 }, 600_000)
 afterAll(async () => {
-  if (started.exitCode === null) started.kill('SIGINT')
+  await first?.end()
   await here.remove()
 })
+
+/** A run of `npm start`. */
+interface Run {
+  /** Returns what it has printed. */
+  printed(): string
+  /** Ends it with Ctrl-C. */
+  end(): Promise<void>
+}
+
+/** Starts a run in the checkout, and waits until it is ready. */
+async function startRun(port: number): Promise<Run> {
+  let output = ''
+  const child = spawn('npm', ['start', '--', '--port', String(port)], {
+    cwd: here.folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const closed = once(child, 'close')
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text))
+  while (!output.includes('Ready in') && child.exitCode === null) await sleep(200)
+  if (child.exitCode !== null) throw new Error(output)
+  return {
+    printed: () => output,
+    async end() {
+      if (child.exitCode === null) child.kill('SIGINT')
+      await closed
+    },
+  }
+}
 
 const serviceFile = () => join(here.folder, '.local/service.json')
 const access = () => accessOf(JSON.parse(here.file('.local/service.json')))
@@ -60,7 +81,10 @@ describe('npm start', () => {
   })
 
   test('ends with lines that work when pasted', async () => {
-    const pasted = output.split('\n').filter((line) => /^(BASE_URL|TOKEN)=|^curl /.test(line))
+    const pasted = first
+      .printed()
+      .split('\n')
+      .filter((line) => /^(BASE_URL|TOKEN)=|^curl /.test(line))
     expect(pasted).toHaveLength(5)
     const { stdout } = await here.shell(pasted.map((line) => `${line}; echo`).join('\n'))
     const [created, read, list] = stdout.split('\n').filter((line) => line.startsWith('{'))
@@ -101,22 +125,13 @@ describe('npm start', () => {
 })
 
 describe('a second run in the same checkout', () => {
-  let second: ReturnType<typeof spawn>
-  let said = ''
+  let second: Run
   let port: number
   beforeAll(async () => {
     port = await freePort()
-    second = spawn('npm', ['start', '--', '--port', String(port)], {
-      cwd: here.folder,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    for (const stream of [second.stdout, second.stderr]) stream?.on('data', (text) => (said += text))
-    while (!said.includes('Ready in') && second.exitCode === null) await sleep(200)
-    if (second.exitCode !== null) throw new Error(said)
+    second = await startRun(port)
   }, 600_000)
-  afterAll(() => {
-    if (second.exitCode === null) second.kill('SIGINT')
-  })
+  afterAll(() => second?.end())
   /** Returns the status of each address that a run prints. */
   const statuses = async (text: string) => {
     const addresses = [...text.matchAll(/(?:: |BASE_URL=)(http:\S+)/g)].map(([, address = '']) => address)
@@ -129,11 +144,11 @@ describe('a second run in the same checkout', () => {
   }
 
   test('serves its API, pages, console and payment provider', async () => {
-    expect(await statuses(said)).toEqual([200, 200, 200, 200])
+    expect(await statuses(second.printed())).toEqual([200, 200, 200, 200])
   })
 
   test('leaves those of the first alone', async () => {
-    expect(await statuses(output)).toEqual([200, 200, 200, 200])
+    expect(await statuses(first.printed())).toEqual([200, 200, 200, 200])
   })
 
   test('is the one that commands use', () => {
@@ -141,9 +156,7 @@ describe('a second run in the same checkout', () => {
   })
 
   test('is left to the first when it ends', async () => {
-    const ended = once(second, 'close')
-    second.kill('SIGINT')
-    await ended
+    await second.end()
     expect(access()).toMatchObject({ endpoint: aws.endpoint })
   })
 })
@@ -161,14 +174,21 @@ describe('a user who follows the README', () => {
     expect(other.output).toMatch(/^HTTP\/1.1 409.*CONFLICT\.idempotency\.payload_mismatch/is)
   })
 
-  test('creates an order from the reference page', async () => {
-    const [, address = ''] = /API reference.*: (http\S+)/.exec(output) ?? []
+  test('sends each kind of request from the reference page, with a new key each time', async () => {
+    const [, address = ''] = /API reference.*: (http\S+)/.exec(first.printed()) ?? []
     const browser = await startBrowser()
     try {
       const page = await browser.newPage()
       await page.goto(address)
-      const shown = await sendFromReference(page, 'orders/POST/v1/orders')
-      expect(shown).toMatch(/201 Created[\s\S]*idempotency-status\s+stored[\s\S]*"status": "active"/i)
+      const send = (operation: string) => sendFromReference(page, operation)
+      for (let n = 0; n < 2; n += 1)
+        expect(await send('orders/POST/v1/orders')).toMatch(
+          /201 Created[\s\S]*idempotency-status\s+stored[\s\S]*"status": "active"/i,
+        )
+      expect(await send('orders/GET/v1/orders')).toContain('200 OK')
+      expect(await send('refunds/POST/v1/refunds')).toContain('201 Created')
+      expect(await send('codes/POST/codes')).toContain('201 Created')
+      expect(await send('discounts/POST/discount/verify')).toContain('200 OK')
     } finally {
       await browser.close()
     }
@@ -260,7 +280,7 @@ async function runAsWritten(walkthrough: Walkthrough, before = ''): Promise<stri
 }
 
 test('the served guide runs as it is written', async () => {
-  const [, address = ''] = /API reference.*: (http\S+)/.exec(output) ?? []
+  const [, address = ''] = /API reference.*: (http\S+)/.exec(first.printed()) ?? []
   const page = await (await fetch(new URL('guide.html', address))).text()
   // The campaign of the generated clients runs the lines that generate them.
   const sections = page.split(/(?=<h2)/).filter((section) => !/^<h2[^>]*>Clients</.test(section))
@@ -308,9 +328,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
 }, 600_000)
 
 test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
-  const ended = once(started, 'close')
-  started.kill('SIGINT')
-  await ended
+  await first.end()
   expect(await isHealthy(aws)).toBe(false)
   expect(existsSync(serviceFile())).toBe(false)
 })

@@ -7,6 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb-streams'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { expect, test } from '@jest/globals'
+import { failureOf } from '#test/operators/redriving.ts'
 import type { listen } from './bus-listener.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -50,20 +51,13 @@ export function redriveOverHttp(running: () => Running): void {
     }
   }
 
-  async function giveUp(batch: object): Promise<void> {
-    const { outputs } = running().service
-    const at = new Date().toISOString()
-    const arrival = { approximateArrivalOfFirstRecord: at, approximateArrivalOfLastRecord: at }
-    const MessageBody = JSON.stringify({
-      requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 31 },
-      version: '1.0',
-      timestamp: at,
-      DDBStreamBatchInfo: { ...arrival, ...batch },
-    })
-    await new SQSClient(access()).send(
-      new SendMessageCommand({ QueueUrl: outputs.EventsRelayDeadLettersUrl, MessageBody }),
+  const giveUp = (batch: object) =>
+    new SQSClient(access()).send(
+      new SendMessageCommand({
+        QueueUrl: running().service.outputs.EventsRelayDeadLettersUrl,
+        MessageBody: JSON.stringify(failureOf(batch)),
+      }),
     )
-  }
 
   test('failed changes of the relay are published by redrive, as the same events', async () => {
     const { service, listener } = running()

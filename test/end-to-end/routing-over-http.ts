@@ -95,13 +95,6 @@ export function routingOverHttp(deployment: () => Deployment): void {
     ])
   })
 
-  test('If-Match is evaluated for GET, and If-None-Match for PATCH', async () => {
-    const { path, etag } = await newCode('MATCHED')
-    expect((await send(path, { headers: { 'If-Match': '"other"' } })).status).toBe(412)
-    const headers = { 'If-Match': etag, 'If-None-Match': '*' }
-    expect((await send(path, { method: 'PATCH', headers, body: { name: 'x' } })).status).toBe(412)
-  })
-
   test('two lines of Idempotency-Key are 400', async () => {
     const { status, text } = await raw('POST', '/codes', { 'Idempotency-Key': ['one', 'two'] })
     expect(status).toBe(400)

@@ -30,8 +30,10 @@ def arguments(call, function):
     values = {plain(name): value for name, value in call["parameters"].items()}
     hints = typing.get_type_hints(function)
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.default is parameter.empty and name != "client":
-            yield name, body_of(call, hints[name]) if name == "body" else values[plain(name)]
+        if name == "body" and "body" in call:
+            yield name, body_of(call, hints[name])
+        elif parameter.default is parameter.empty and name != "client":
+            yield name, values[plain(name)]
 
 
 def result(call, client):

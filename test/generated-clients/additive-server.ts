@@ -46,6 +46,8 @@ interface Operation {
 }
 
 interface Described extends Call {
+  /** The media types of its body. */
+  accepts: string[]
   matches: (method: string, path: string) => boolean
   responses: Record<Addition, Sent & { type: string | undefined }>
 }
@@ -66,7 +68,10 @@ export async function additiveServer(file: string): Promise<AdditiveServer> {
     const [, number = '', path = ''] = /^\/(\d+)(\/[^?]*)/.exec(request.url ?? '') ?? []
     const operation = described.find(({ matches }) => matches(request.method ?? '', decodeURIComponent(path)))
     const addition = additions[Number(number)]
-    const { status, body, type } = (addition && operation?.responses[addition]) ?? { status: 501 }
+    const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';')
+    const isSupported = !operation?.body || operation.accepts.includes(mediaType)
+    const sent = isSupported ? addition && operation?.responses[addition] : { status: 415 }
+    const { status, body, type }: Partial<Described['responses'][Addition]> = sent ?? { status: 501 }
     request.resume()
     response.writeHead(status, type ? { 'Content-Type': type } : {})
     response.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
@@ -74,7 +79,7 @@ export async function additiveServer(file: string): Promise<AdditiveServer> {
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    calls: described.map(({ matches: _1, responses: _2, ...call }) => call),
+    calls: described.map(({ matches: _1, responses: _2, accepts: _3, ...call }) => call),
     urlOf: (addition) => `http://127.0.0.1:${port}/${additions.indexOf(addition)}`,
     sent(operation, addition) {
       const found = described.find((one) => one.operation === operation)
@@ -98,7 +103,8 @@ function operationsOf(description: Json): Described[] {
 function described(description: Json, path: string, method: string, operation: Operation): Described {
   const resolve = <T>(value: T): T => resolved(value as Json, description) as T
   const parameters = (operation.parameters ?? []).map(resolve).filter(({ required }) => required)
-  const [request] = Object.values(operation.requestBody?.content ?? {})
+  const { content: contents = {} } = operation.requestBody ?? {}
+  const [request] = Object.values(contents)
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [Number(status), resolve(response)] as const,
   )
@@ -113,6 +119,7 @@ function described(description: Json, path: string, method: string, operation: O
   return {
     operation: operation.operationId,
     tag: operation.tags[0],
+    accepts: Object.keys(contents),
     parameters: Object.fromEntries(
       parameters.map(({ name, schema, example }) => [
         name,

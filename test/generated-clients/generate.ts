@@ -98,7 +98,8 @@ async function goClient(): Promise<GeneratedClient> {
 /** Runs lines of the guide in a folder with the description, and returns what they print. */
 async function runLines(lines: string, folder: string, environment: string): Promise<string> {
   await copyFile(description, join(folder, 'openapi.json'))
-  const env = { ...process.env, PATH: `${join(environment, 'bin')}:${process.env.PATH}` }
+  const path = `${join(environment, 'bin')}:${process.env.PATH}`
+  const env = { ...process.env, PATH: path, PIP_ROOT_USER_ACTION: 'ignore' }
   const { stdout, stderr } = await execute('bash', ['-e', '-c', lines], {
     cwd: folder,
     env,
@@ -127,16 +128,20 @@ async function javaClient(): Promise<GeneratedClient> {
     'library=okhttp-gson,invokerPackage=commerce,apiPackage=commerce.api,modelPackage=commerce.model'
   const forms = 'useJakartaEe=true,openApiNullable=false,useSingleRequestParameter=true'
   const options = ['--additional-properties', `${packages},${forms}`]
-  const programs = ['UseService.java', 'Additions.java'].map((file) => join(here, file))
-  const texts = await Promise.all(programs.map((file) => readFile(file, 'utf8')))
-  const { folder, report } = await generated('java', options, texts, async (made) => {
-    const sources = join(made, 'src/main/java')
-    const apis = join(sources, 'commerce/api')
-    const files = [...programs, ...(await readdir(apis)).map((file) => join(apis, file))]
-    // With the names of parameters, which the programs read.
-    const flags = ['-nowarn', '-parameters', '-sourcepath', sources, '-cp', libraries]
-    await execute('javac', [...flags, '-d', join(made, 'classes'), ...files])
-  })
+  const program = join(here, 'Additions.java')
+  const { folder, report } = await generated(
+    'java',
+    options,
+    await readFile(program, 'utf8'),
+    async (made) => {
+      const sources = join(made, 'src/main/java')
+      const apis = join(sources, 'commerce/api')
+      const files = [program, ...(await readdir(apis)).map((file) => join(apis, file))]
+      // With the names of parameters, which the programs read.
+      const flags = ['-nowarn', '-parameters', '-sourcepath', sources, '-cp', libraries]
+      await execute('javac', [...flags, '-d', join(made, 'classes'), ...files])
+    },
+  )
   const classpath = `${join(folder, 'classes')}:${libraries}`
   return {
     report,
@@ -146,16 +151,17 @@ async function javaClient(): Promise<GeneratedClient> {
 
 /**
  * Generates a client with OpenAPI Generator.
- * @param build compiles it in its folder, together with the programs of these texts
+ * @param source the program that uses it
+ * @param build compiles it in its folder, together with the program
  */
 async function generated(
   language: string,
   options: string[],
-  texts: string[] = [],
+  source = '',
   build: (folder: string) => Promise<void> = async () => {},
 ): Promise<{ folder: string; report: string }> {
   const program = join(await generatorEnvironment(), 'bin/openapi-generator-cli')
-  return once(language, [goLines, ...options, ...texts], async (folder) => {
+  return once(language, [goLines, ...options, source], async (folder) => {
     const parts = 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'
     const args = ['generate', '-g', language, '-i', description, '-o', folder, '--global-property', parts]
     const { stdout, stderr } = await execute(program, [...args, ...options], { maxBuffer: 2 ** 26 })

@@ -22,12 +22,18 @@ for (const [name, program] of Object.entries(programs)) {
   const language = name as keyof typeof languages
   const [suite, title] = await clientIn(language)
   suite(title, () => {
+    let report: string
     let results: Record<string, Outcome>[]
     beforeAll(async () => {
       const client = await languages[language].generate()
+      report = client.report
       const input = { urls: additions.map((addition) => server.urlOf(addition)), calls: server.calls }
       results = await client.use(program, input)
     }, 600_000)
+
+    test('has every operation: the generator reports no problem', () => {
+      expect(report).not.toMatch(/warn|error/i)
+    })
 
     test.each(additions)('returns every response when a later version adds %s', (addition) => {
       const outcomes = results[additions.indexOf(addition)] ?? {}

@@ -42,15 +42,10 @@ const send = async (_: ListStackResourcesCommand) => ({
     ...{ ResourceType: 'AWS::WAFv2::IPSet', LogicalResourceId, PhysicalResourceId },
   })),
 })
-const access = {
-  region: 'us-east-1',
-  credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  endpoint: aws.endpoint,
-}
 const stack: BlockingStack = {
   name: 'commerce-prod',
-  cloudFormation: Object.assign(new CloudFormationClient(access), { send }),
-  waf: new WAFV2Client(access),
+  cloudFormation: Object.assign(new CloudFormationClient(aws.access), { send }),
+  waf: new WAFV2Client(aws.access),
 }
 
 describe('a blocked address', () => {

@@ -4,12 +4,12 @@ import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/carry-
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
-import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
-import { firstIdAt, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
-import { createTable } from '#test/support/tables.ts'
+import { accessOf } from '#test/support/fake-aws.ts'
+import { createTable, openTable } from '#test/support/tables.ts'
 
 const client = DynamoDBDocumentClient.from(testClient())
 const from = new Date('2026-01-31T12:00:30.500Z')
@@ -67,8 +67,7 @@ describe('the target of a carry-over', () => {
   const stackTable = { TableName: 'commerce-staging', TableArn: arn }
   const otherArn = arn.replace('staging', 'prod')
   const carryOverTo = (target: string, TableName: string) => {
-    const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-    const access = { endpoint: process.env.DYNAMODB_ENDPOINT as string, region: 'us-east-1', credentials }
+    const access = accessOf(process.env.DYNAMODB_ENDPOINT ?? '')
     return carryOverOf({ outputs: { TableName }, access }, { target, from })
   }
   const checked = (summary: object) => () =>
@@ -147,10 +146,11 @@ describe('the legal holds that are carried over', () => {
     tables = { source: await holdsOf(sourceName), target: await holdsOf(targetName) }
   })
 
-  function operatorOf(name: string): Operator {
-    const access = { clock: systemClock, budget: startBudget(systemClock, 60_000) }
-    return { table: dynamodbTable(testClient(), name, access), clock: systemClock, name: 'jane' }
-  }
+  const operatorOf = (name: string): Operator => ({
+    table: openTable(name),
+    clock: systemClock,
+    name: 'jane',
+  })
   const purge = (tenant: string) => deleteTenant(target, tenant, { withAudit: false })
 
   test('are those that stand now, with their numbers', () => {

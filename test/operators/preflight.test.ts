@@ -93,32 +93,25 @@ const rollback = async () => rollBack(await planRollback(name, undefined, aws.cl
 const check = (options: Synthesis = {}) => preflight(synthesize(options), aws.clients)
 
 describe('a deployment may start', () => {
-  test('with a new release of the same table', async () => {
+  const index = { GlobalSecondaryIndexes: [{ IndexName: 'by_day' }], AttributeDefinitions: [{}] }
+
+  test.each<[string, Synthesis, string?]>([
+    ['a new release of the same table', {}],
+    ['another index, which needs another attribute', { table: index }],
+    ['a restored table if CodeDeploy is bypassed, as by a freeze', { restored: 'restored-1', atOnce: true }],
+    ['another key of the table if CodeDeploy is bypassed', { table: { KeySchema: [] }, atOnce: true }],
+    ['the restored table that was adopted', { restored: 'restored-1' }, 'restored-1'],
+  ])('with %s', async (_, options, table = 'orders-table') => {
     deploy('v1')
-    expect(await check()).toEqual([])
+    aws.outputs.TableName = table
+    expect(await check(options)).toEqual([])
   })
 
-  test('with another index, which needs another attribute', async () => {
-    deploy('v1')
-    const table = { GlobalSecondaryIndexes: [{ IndexName: 'by_day' }], AttributeDefinitions: [{}] }
-    expect(await check({ table })).toEqual([])
-  })
-
-  test('if the stack is not deployed yet', async () => {
-    aws.status = undefined
-    expect(await check()).toEqual([])
-  })
-
-  test.each(['REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE'])('if its creation ended with %s', async (status) => {
-    aws.status = status
-    expect(await check()).toEqual([])
-  })
-
-  test.each<Synthesis>([{ restored: 'restored-1' }, { table: { KeySchema: [] } }])(
-    'with another table if CodeDeploy is bypassed, as by a freeze: %j',
-    async (change) => {
-      deploy('v1')
-      expect(await check({ ...change, atOnce: true })).toEqual([])
+  test.each([undefined, 'REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE'])(
+    'if the stack is not deployed: its status is %s',
+    async (status) => {
+      aws.status = status
+      expect(await check()).toEqual([])
     },
   )
 
@@ -128,25 +121,15 @@ describe('a deployment may start', () => {
     expect(await check({ atOnce: true, stopped: ['orders'] })).toEqual([])
   })
 
-  test('with the restored table that was adopted', async () => {
-    deploy('v1')
-    aws.outputs.TableName = 'restored-1'
-    expect(await check({ restored: 'restored-1' })).toEqual([])
-  })
-
-  test('after a rollback if CodeDeploy is bypassed', async () => {
+  test.each<[string, string[], Synthesis]>([
+    ['if CodeDeploy is bypassed', [], { atOnce: true }],
+    ['if a deployment followed it', ['v1.1'], {}],
+  ])('after a rollback %s', async (_, releases, options) => {
     deploy('v0')
     deploy('v1')
     await rollback()
-    expect(await check({ atOnce: true })).toEqual([])
-  })
-
-  test('after a deployment that followed a rollback', async () => {
-    deploy('v0')
-    deploy('v1')
-    await rollback()
-    deploy('v1.1')
-    expect(await check()).toEqual([])
+    for (const release of releases) deploy(release)
+    expect(await check(options)).toEqual([])
   })
 })
 
@@ -202,11 +185,52 @@ describe('shards of storage.shards', () => {
 })
 
 describe('a deployment is refused', () => {
-  test('with the release that is deployed', async () => {
-    deploy('v1')
-    expect(await check({ release: 'v1' })).toEqual([
+  const replaced = (property: string) =>
+    `the change of ${property} replaces the table orders-table by a new one`
+  const credentials =
+    'and the credentials are of account 111122223333 in us-east-1. Set AWS_PROFILE and AWS_REGION'
+
+  test.each<[string, Synthesis, string]>([
+    [
+      'the release that is deployed',
+      { release: 'v1' },
       'the release v1 was deployed already, so its functions would get no new version. Synthesize with another id: -c release=ID',
-    ])
+    ],
+    [
+      'a gradual rollout of a restored table',
+      { restored: 'restored-1' },
+      'the stack changes from the table orders-table to restored-1, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass',
+    ],
+    [
+      'a gradual rollout of a table of another logical id',
+      { tableId: 'OtherTable' },
+      'the stack changes from the table orders-table to a new one',
+    ],
+    ['another name of the table', { table: { TableName: 'orders' } }, replaced('TableName')],
+    ['another key of the table', { table: { KeySchema: keys.slice(0, 1) } }, replaced('KeySchema')],
+    [
+      'a local index of the table',
+      { table: { LocalSecondaryIndexes: [{ IndexName: 'by_day' }] } },
+      replaced('LocalSecondaryIndexes'),
+    ],
+    [
+      'an import into the table',
+      { table: { ImportSourceSpecification: { InputFormat: 'CSV' } } },
+      replaced('ImportSourceSpecification'),
+    ],
+    [
+      'credentials of another account',
+      { environment: 'aws://444455556666/us-east-1' },
+      `the profile is for account 444455556666 in us-east-1, ${credentials}`,
+    ],
+    [
+      'credentials of another region',
+      { environment: 'aws://111122223333/eu-west-1' },
+      `the profile is for account 111122223333 in eu-west-1, ${credentials}`,
+    ],
+  ])('with %s', async (_, options, reason) => {
+    deploy('v1')
+    expect(await check(options)).toEqual([expect.stringContaining(reason)])
   })
 
   test('with a release that is deployed and of which no version is kept', async () => {
@@ -223,38 +247,12 @@ describe('a deployment is refused', () => {
     ])
   })
 
-  test('with a gradual rollout of a restored table', async () => {
-    deploy('v1')
-    expect(await check({ restored: 'restored-1' })).toEqual([
-      'the stack changes from the table orders-table to restored-1, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass',
-    ])
-  })
-
   test('with a gradual return from a restored table to one of the stack', async () => {
     deploy('v1')
     aws.template = templateOf({ restored: 'restored-1' })
     aws.outputs.TableName = 'restored-1'
     expect(await check()).toEqual([
       expect.stringContaining('the stack changes from the table restored-1 to a new one'),
-    ])
-  })
-
-  test('with a gradual rollout of a table of another logical id', async () => {
-    deploy('v1')
-    expect(await check({ tableId: 'OtherTable' })).toEqual([
-      expect.stringContaining('the stack changes from the table orders-table to a new one'),
-    ])
-  })
-
-  test.each([
-    ['TableName', { TableName: 'orders' }],
-    ['KeySchema', { KeySchema: keys.slice(0, 1) }],
-    ['LocalSecondaryIndexes', { LocalSecondaryIndexes: [{ IndexName: 'by_day' }] }],
-    ['ImportSourceSpecification', { ImportSourceSpecification: { InputFormat: 'CSV' } }],
-  ])('with a gradual replacement of the table by a change of %s', async (property, table) => {
-    deploy('v1')
-    expect(await check({ table })).toEqual([
-      expect.stringContaining(`the change of ${property} replaces the table orders-table by a new one`),
     ])
   })
 
@@ -266,16 +264,6 @@ describe('a deployment is refused', () => {
       'the stack was rolled back from v1 to v0, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass',
     ])
   })
-
-  test.each(['aws://444455556666/us-east-1', 'aws://111122223333/eu-west-1'])(
-    'to %s with credentials of another account or region',
-    async (environment) => {
-      const [, account, region] = /:\/\/(\d+)\/(.+)/.exec(environment) ?? []
-      expect(await check({ environment })).toEqual([
-        `the profile is for account ${account} in ${region}, and the credentials are of account 111122223333 in us-east-1. Set AWS_PROFILE and AWS_REGION`,
-      ])
-    },
-  )
 
   test('with a restored table that does not exist, even the first one', async () => {
     aws.status = undefined

@@ -114,7 +114,7 @@ export function around(records: readonly DynamoDBRecord[], ids: readonly string[
 }
 
 /** Returns a message of the on-failure destination of a stream, for changes within five seconds. */
-export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[], changes: object = {}) {
+export function failureOf(batch: object) {
   const now = Date.now()
   const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString().replace(/\.\d+Z/, 'Z')
   return {
@@ -128,14 +128,21 @@ export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[
     version: '1.0',
     timestamp: new Date(now).toISOString(),
     DDBStreamBatchInfo: {
-      shardId: stream.shardId,
-      startSequenceNumber: records[0]?.dynamodb?.SequenceNumber,
-      endSequenceNumber: records.at(-1)?.dynamodb?.SequenceNumber,
       approximateArrivalOfFirstRecord: ago(5),
       approximateArrivalOfLastRecord: ago(0),
-      batchSize: records.length,
-      streamArn: stream.arn,
-      ...changes,
+      ...batch,
     },
   }
+}
+
+/** Returns the message for changes of a stream. */
+export function messageOf(stream: TableStream, records: readonly DynamoDBRecord[], changes: object = {}) {
+  return failureOf({
+    shardId: stream.shardId,
+    startSequenceNumber: records[0]?.dynamodb?.SequenceNumber,
+    endSequenceNumber: records.at(-1)?.dynamodb?.SequenceNumber,
+    batchSize: records.length,
+    streamArn: stream.arn,
+    ...changes,
+  })
 }

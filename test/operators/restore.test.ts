@@ -15,6 +15,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
 import { type RestoredTable, restoreTable } from '#bin/commands/restore.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
+import { placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { createTable } from '#test/support/tables.ts'
 
@@ -79,28 +80,18 @@ let before: Service
 let order: { id: string }
 let target: string
 let restored: RestoredTable
-const place = (service: Service) =>
-  service.call({
-    method: 'POST',
-    path: '/v1/orders',
-    as: { tenant: 'restoring', role: 'Editor' },
-    headers: { 'Idempotency-Key': 'before-the-loss' },
-    body: { cart_id: 'cart-1', amount_minor: 1250, currency: 'EUR' },
-  })
+const place = (service: Service) => placeOrder(service, 'restoring', { key: 'before-the-loss' })
+
+/** Restores the table of the service to the target. */
+const restore = (changes: Partial<Parameters<typeof restoreTable>[0]> = {}) =>
+  restoreTable({ dynamodb: restoringClient(), source: before.tableName, target, ...ways, ...changes })
 
 beforeAll(async () => {
   before = await startService({ tableName: await createTable() })
   order = (await place(before)).json
   expect(order.id).toBeDefined()
   target = `restored-${crypto.randomUUID()}`
-  const restoring = {
-    dynamodb: restoringClient(),
-    source: before.tableName,
-    target,
-    at,
-    ...ways,
-  }
-  restored = await restoreTable(restoring)
+  restored = await restore({ at })
 })
 
 describe('npm run restore', () => {
@@ -152,8 +143,7 @@ describe('npm run restore', () => {
     ['raises one without lowering the other', { writeUnits: 30_000, readUnits: 12_000 }, 2],
   ])('%s', async (_, warmThroughput, changes) => {
     const { length: earlier } = warmings
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, pauseSeconds: 0.05 }
-    await restoreTable({ ...again, warmThroughput })
+    await restore({ warmThroughput })
     const units = JSON.stringify({ ReadUnitsPerSecond: 40_000, WriteUnitsPerSecond: 30_000 })
     expect(warmings.slice(earlier)).toHaveLength(changes)
     expect(warmings.slice(earlier).filter((one) => JSON.stringify(one).includes(units))).toHaveLength(changes)
@@ -161,8 +151,7 @@ describe('npm run restore', () => {
 
   test('leaves the warm throughput to AWS if the profile names none', async () => {
     const { length: earlier } = warmings
-    const own = { source: before.tableName, target: before.tableName, warmThroughput: null }
-    await restoreTable({ dynamodb: restoringClient(), ...own, pauseSeconds: 0.05 })
+    await restore({ target: before.tableName, warmThroughput: null })
     expect(warmings.slice(earlier)).toEqual([])
   })
 
@@ -170,38 +159,22 @@ describe('npm run restore', () => {
     expect(restored).toEqual({ tableName: target, streamArn: expect.stringContaining(`${target}/stream/`) })
   })
 
-  test('can be repeated', async () => {
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, ...ways }
-    expect(await restoreTable(again)).toEqual(restored)
-  })
-
-  test('can be repeated with the same time', async () => {
-    const again = { dynamodb: restoringClient(), source: before.tableName, target, at, ...ways }
-    expect(await restoreTable(again)).toEqual(restored)
+  test.each([{}, { at }])('can be repeated, with the same time if it names one: %j', async (changes) => {
+    expect(await restore(changes)).toEqual(restored)
   })
 
   test('rejects another time for a table that exists', async () => {
-    const corrected = { ...{ dynamodb: restoringClient(), source: before.tableName }, ...ways }
-    await expect(
-      restoreTable({ ...corrected, target, at: new Date('2026-01-31T11:59:59Z') }),
-    ).rejects.toThrow(
+    await expect(restore({ at: new Date('2026-01-31T11:59:59Z') })).rejects.toThrow(
       `the table ${target} exists and was restored to ${at.toISOString()}: restore into a table of another name`,
     )
   })
 
   test('rejects a time for a table that was not restored to one', async () => {
-    const own = { dynamodb: restoringClient(), source: before.tableName, target: before.tableName, at }
-    await expect(restoreTable({ ...own, ...ways })).rejects.toThrow('was not restored to a time')
+    await expect(restore({ target: before.tableName, at })).rejects.toThrow('was not restored to a time')
   })
 
   test('without a time rejects a table that does not exist', async () => {
-    const missing = {
-      dynamodb: testClient(),
-      source: before.tableName,
-      target: 'none',
-      ...ways,
-    }
-    await expect(restoreTable(missing)).rejects.toThrow('there is no table none')
+    await expect(restore({ target: 'none' })).rejects.toThrow('there is no table none')
   })
 
   test.each(['yesterday', '2026-01-31T12:00:00', '2026-01-31T12:00:00+01:00'])(

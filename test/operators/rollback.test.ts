@@ -188,9 +188,19 @@ describe('a rollback of a function with provisioned concurrency', () => {
 })
 
 describe('a rollback is refused', () => {
-  test('if no older release is kept', async () => {
-    aws.deploy('v1')
-    await expect(plan()).rejects.toThrow('nothing to do: no release before v1 is kept')
+  test.each<[string, (string | undefined)[], string | undefined, string]>([
+    ['no older release is kept', ['v1'], undefined, 'nothing to do: no release before v1 is kept'],
+    ['the named release serves already', ['v1'], 'v1', 'nothing to do: v1 serves already'],
+    [
+      'no function has a release',
+      [undefined],
+      undefined,
+      'nothing to do: no function of commerce-prod serves a release',
+    ],
+    ['the named release is unknown', ['v1', 'v2'], 'v7', 'there is no release v7: kept are v2, v1'],
+  ])('if %s', async (_, deployed, to, reason) => {
+    for (const release of deployed) aws.deploy(release)
+    await expect(plan(to)).rejects.toThrow(reason)
   })
 
   test('if it was made already, with the releases to which it can go', async () => {
@@ -199,22 +209,6 @@ describe('a rollback is refused', () => {
     await expect(plan()).rejects.toThrow(
       'nothing to do: the stack is rolled back to v2, rolled back: v3. To go further back, name a release with --to, such as v1',
     )
-  })
-
-  test('if the named release serves already', async () => {
-    aws.deploy('v1')
-    await expect(plan('v1')).rejects.toThrow('nothing to do: v1 serves already')
-  })
-
-  test('if no function has a release', async () => {
-    aws.deploy(undefined)
-    await expect(plan()).rejects.toThrow('nothing to do: no function of commerce-prod serves a release')
-  })
-
-  test('if the named release is unknown', async () => {
-    aws.deploy('v1')
-    aws.deploy('v2')
-    await expect(plan('v7')).rejects.toThrow('there is no release v7: kept are v2, v1')
   })
 
   test('if the release uses another table', async () => {
@@ -226,8 +220,7 @@ describe('a rollback is refused', () => {
   })
 
   test('during a deployment', async () => {
-    aws.deploy('v1')
-    aws.deploy('v2')
+    for (const release of ['v1', 'v2']) aws.deploy(release)
     aws.status = 'UPDATE_IN_PROGRESS'
     await expect(plan()).rejects.toThrow('a deployment is in progress (UPDATE_IN_PROGRESS)')
   })

@@ -34,40 +34,34 @@ const outputs = {
 }
 
 test('webhooks are signed with the first key of the secret', async () => {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  const access = { endpoint: aws.endpoint, region: 'us-east-1', credentials }
-  expect(await signingSecret({ outputs, access })).toBe(secrets['arn:webhooks'])
+  expect(await signingSecret({ outputs, access: aws.access })).toBe(secrets['arn:webhooks'])
 })
 
 const credentials = { accessKeyId: 'LOCAL1', secretAccessKey: 'secret' }
 const local = { endpoint: 'http://127.0.0.1:4566', region: 'us-east-1', credentials }
 const parts = { aws: local, outputs, webhookKey: 'whsec_a2V5', providerUrl: undefined }
 
-test('the service file contains the key that signs webhooks', () => {
-  expect(describeService(parts).webhook_secret).toBe('whsec_a2V5')
-})
+describe('the service file', () => {
+  const provider_url = 'http://127.0.0.1:4577'
+  const described = describeService(parts)
+  const withProvider = describeService({ ...parts, providerUrl: provider_url })
 
-test('the service file contains the address of the local payment provider', () => {
-  const { provider_url } = describeService({ ...parts, providerUrl: 'http://127.0.0.1:4577' })
-  expect(provider_url).toBe('http://127.0.0.1:4577')
-})
+  test('contains the key that signs webhooks', () => {
+    expect(described.webhook_secret).toBe('whsec_a2V5')
+  })
 
-test('the service file names no payment provider if the profile uses another one', () => {
-  expect(describeService(parts)).not.toHaveProperty('provider_url')
-})
+  test('contains the keys of the run', () => {
+    expect(accessOf(described)).toEqual(local)
+  })
 
-test('the address of the payment provider is that of the service file', () => {
-  expect(providerUrlOf(describeService({ ...parts, providerUrl: 'http://127.0.0.1:4577' }))).toBe(
-    'http://127.0.0.1:4577',
-  )
-})
+  test('contains the address of the local payment provider', () => {
+    expect([withProvider.provider_url, providerUrlOf(withProvider)]).toEqual([provider_url, provider_url])
+  })
 
-test('a run without a payment provider says where its refunds go', () => {
-  expect(() => providerUrlOf(describeService(parts))).toThrow('its profile names one elsewhere')
-})
-
-test('the service file contains the keys of the run', () => {
-  expect(accessOf(describeService(parts))).toEqual(local)
+  test('names no payment provider if the profile uses another one, and says so', () => {
+    expect(described).not.toHaveProperty('provider_url')
+    expect(() => providerUrlOf(described)).toThrow('its profile names one elsewhere')
+  })
 })
 
 describe('the file', () => {

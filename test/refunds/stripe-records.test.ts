@@ -183,6 +183,14 @@ describe('one refund', () => {
     await payAt(0, 'ch_shared')
     expect(await find({ chargeId: 'ch_shared', refundId: 'unknown' })).toBeUndefined()
   })
+
+  test('is looked up again after a temporary failure', async () => {
+    await payAt(0)
+    const [{ id = '' } = {}] = await list()
+    let left = 2
+    fakeProvider.faults = () => (left-- > 0 ? answered(error(429, { code: 'rate_limit' })) : undefined)
+    expect(await find({ id })).toMatchObject({ id })
+  })
 })
 
 describe('a failure in the middle of a list', () => {
@@ -231,5 +239,12 @@ describe('a failure in the middle of a list', () => {
     failSecondPage(answered(error(403, { code: 'account_invalid' })), 1)
     await expect(list()).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
     expect(lists()).toHaveLength(2)
+  })
+
+  test('does not go beyond the budget', async () => {
+    failSecondPage(answered(error(429, { code: 'rate_limit' })), Number.POSITIVE_INFINITY)
+    const clock = quickClock()
+    await expect(list({}, clock, 250)).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
+    expect(clock.now()).toBeLessThan(250)
   })
 })

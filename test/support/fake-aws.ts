@@ -7,13 +7,17 @@ import { startHttpServer } from './http-server.ts'
  */
 type Operations = Record<string, (input: Record<string, unknown>) => unknown>
 
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+/** Returns the configuration of clients of a fake. */
+export function accessOf(endpoint: string) {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  return { endpoint, region: 'us-east-1', credentials }
+}
 
 export interface FakeAws {
   /** The value of AWS_ENDPOINT_URL and its service-specific variants. */
   readonly endpoint: string
   /** The configuration of clients of the fake. */
-  readonly access: { endpoint: string; region: string; credentials: typeof credentials }
+  readonly access: ReturnType<typeof accessOf>
   stop(): Promise<void>
 }
 
@@ -42,5 +46,5 @@ export async function startFakeAws(operations: Operations): Promise<FakeAws> {
         ),
     )
   })
-  return { endpoint, access: { endpoint, region: 'us-east-1', credentials }, stop }
+  return { endpoint, access: accessOf(endpoint), stop }
 }

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startHttpServer } from '../http-server.ts'
 import { type CognitoAnswer, clientId, cognitoUsers } from './cognito-users.ts'
 
 /** One received request. */
@@ -30,11 +29,9 @@ interface FakeIdentityProvider {
 export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
   const users = cognitoUsers()
   const calls: ProviderCall[] = []
-  const server = createServer((request, response) => {
+  const { url: endpoint, stop } = await startHttpServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, operation = ''] = String(request.headers['x-amz-target']).split('.')
@@ -50,16 +47,11 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
   }
 
   const fake: FakeIdentityProvider = {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
     calls,
     mailed: users.mailed,
     faults: () => undefined,
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
   return fake
 }

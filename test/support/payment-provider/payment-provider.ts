@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { startHttpServer } from '../http-server.ts'
 import type { PaidRefund } from './refund-ledger.ts'
 import { stripeApi } from './stripe-api.ts'
 import {
@@ -55,7 +56,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
   const api = stripeApi()
   const calls: Call[] = []
   let received = 0
-  const server = createServer((request, response) => {
+  const { url: endpoint, stop } = await startHttpServer((request, response) => {
     // Another name of this address, or a web page that calls.
     if (
       request.headers.host !== `127.0.0.1:${request.socket.localPort}` ||
@@ -67,10 +68,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
       // A fault that throws is a mistake in a test, so its caller gets a response that nobody retries.
       response.writeHead(400, { 'Content-Type': 'application/json' }).end(bodyOf(thrown))
     })
-  }).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
+  }, port)
 
   async function serve(request: IncomingMessage, response: ServerResponse, number: number): Promise<void> {
     const call = await readCall(request, number)
@@ -107,7 +105,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
   }
 
   const fake: FakePaymentProvider = {
-    endpoint: `http://127.0.0.1:${address.port}`,
+    endpoint,
     calls,
     refunds: api.paid,
     forgetKeys: api.forgetKeys,
@@ -123,12 +121,7 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
       const { status } = outcome
       return new Response(JSON.stringify(outcome.body), { status, headers: headersOf(call, outcome) })
     },
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
   return fake
 }
