@@ -107,6 +107,13 @@ describe('a refund that starts', () => {
     await start()
     await expect(start()).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
   })
+
+  test('is one of several of its charge under the policy within_charge', async () => {
+    await start()
+    await start()
+    expect(itemsOf('refund')).toHaveLength(2)
+    expect(itemsOf('refund_hold')).toEqual([])
+  })
 })
 
 describe('a refund that the provider pays', () => {
@@ -167,6 +174,11 @@ describe('a refund that the provider pays', () => {
     respond = () => ({ ...paid, replayed: true })
     await finish(await start())
     expect(runtime.reports).toMatchObject([{ code: 'PROVIDER_REPLAYED', error: 'PROVIDER.duplicate' }])
+  })
+
+  test('for the first time is not reported', async () => {
+    await finish(await start())
+    expect(runtime.reports).toEqual([])
   })
 })
 
