@@ -17,7 +17,7 @@ import type { SynthesizedStack, Template } from './assembly.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 
 /** The clients of preflight. */
-interface PreflightClients extends Clients {
+export interface PreflightClients extends Clients {
   sts: STSClient
   dynamodb: DynamoDBClient
 }
