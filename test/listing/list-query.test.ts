@@ -199,6 +199,7 @@ describe('a page size', () => {
   test.each<[string, string, object]>([
     ['x', 'invalid', { ...integer, actual: 1 }],
     ['7x', 'invalid', { ...integer, actual: 2 }],
+    ['1+7', 'invalid', { ...integer, actual: 3 }],
     ['x7', 'invalid', { ...integer, actual: 2 }],
     ['', 'invalid', { ...integer, actual: 0 }],
     ['0', 'min', { ...small, actual: 0 }],

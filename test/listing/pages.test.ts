@@ -9,7 +9,7 @@ import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
-import { type Pages, read, rest } from './code-pages.ts'
+import { type Pages, read, rest, type Shown } from './code-pages.ts'
 
 const table = openTable(await newTable())
 
@@ -42,32 +42,40 @@ function request(tenant: string, query: [string, string][] = []): Pages {
   }
 }
 
-/** Returns the ids of each page. */
-async function walk(pages: Pages): Promise<string[][]> {
+/** Returns the ids of each page, and the last page. */
+async function walk(pages: Pages): Promise<{ seen: string[][]; last: Shown }> {
   const first = await read(pages)
-  return [first, ...(await rest(pages, first, 'next'))].map(({ ids }) => ids)
+  const walked = [first, ...(await rest(pages, first, 'next'))]
+  return { seen: walked.map(({ ids }) => ids), last: walked.at(-1) ?? first }
 }
 
 describe('a tenant with several partitions', () => {
   test.each(['desc', 'asc'])('is listed as one, %s', async (direction) => {
     const tenant = `sharded-${direction}`
     const ids = await fill(tenant, 50, 3)
-    const seen = await walk({ ...request(tenant, [['sort', `id.${direction}`]]), shards: 3 })
+    const query: [string, string][] = [
+      ['sort', `id.${direction}`],
+      ['page_size', '17'],
+    ]
+    const pages = { ...request(tenant, query), shards: 3 }
+    const { seen, last } = await walk(pages)
     expect(seen.flat()).toEqual(direction === 'asc' ? ids : ids.toReversed())
+    const back = await rest(pages, last, 'prev')
+    expect(back.map((page) => page.ids)).toEqual(seen.slice(0, -1).toReversed())
   })
 })
 
 describe('a page', () => {
   test('ends before it exceeds its bytes, and the next one continues', async () => {
     const ids = await fill('bytes', 10)
-    const seen = await walk({ ...request('bytes'), byteBudget: 1000 })
+    const { seen } = await walk({ ...request('bytes'), byteBudget: 1000 })
     expect(seen.map((page) => page.length)).toEqual([3, 3, 3, 1])
     expect(seen.flat()).toEqual(ids.toReversed())
   })
 
   test('contains one item even if that exceeds its bytes', async () => {
     await fill('fat', 2)
-    const seen = await walk({ ...request('fat'), byteBudget: 10 })
+    const { seen } = await walk({ ...request('fat'), byteBudget: 10 })
     expect(seen.map((page) => page.length)).toEqual([1, 1])
   })
 
@@ -78,7 +86,7 @@ describe('a page', () => {
       ['created_at.gte', at],
       ['created_at.lt', new Date(start + 12).toISOString()],
     ])
-    const seen = await walk(pages)
+    const { seen } = await walk(pages)
     expect(seen.flat()).toHaveLength(6)
     expect(seen.flat().every((id) => id >= firstIdAt(start + 10) && id < firstIdAt(start + 12))).toBe(true)
   })
