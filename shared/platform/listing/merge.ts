@@ -37,14 +37,20 @@ class Merge {
     return this.#parts.every(({ exhausted, unread }) => exhausted && unread.length === 0)
   }
 
+  /** All items that were read and not taken yet, in their order. */
+  get unread(): Item[] {
+    const all = this.#parts.flatMap(({ unread }) => unread)
+    return all.sort((one, other) => (this.isBefore(one, other) ? -1 : 1))
+  }
+
   /**
-   * Reads each partition that may have more and of which at most `low` items are unread.
-   * @param wanted returns the number of items to read from one. @param open the number of partitions that may have more
+   * Reads from partitions that may have more.
+   * @param wanted returns the number of items to read from one of these; none if what was read of it is enough for now
    */
-  async fill(wanted: (open: number, part: Part) => number, low = 0): Promise<void> {
+  async fill(wanted: (part: Part, open: readonly Part[]) => number): Promise<void> {
     const open = this.#parts.filter(({ exhausted }) => !exhausted)
-    const needed = open.filter(({ unread }) => unread.length <= low)
-    await Promise.all(needed.map((part) => this.#readOn(part, wanted(open.length, part))))
+    const limits = open.map((part) => [part, wanted(part, open)] as const)
+    await Promise.all(limits.map(([part, limit]) => limit > 0 && this.#readOn(part, limit)))
   }
 
   /** Takes the next items, at most `most`: none if the next one may be in a partition that has to be read first. */
@@ -65,12 +71,12 @@ class Merge {
     let first: Part | undefined
     for (const part of this.#parts) {
       const [item] = part.unread
-      if (item && (!first || this.#isBefore(item, first.unread[0] as Item))) first = part
+      if (item && (!first || this.isBefore(item, first.unread[0] as Item))) first = part
     }
     return first
   }
 
-  #isBefore(one: Item, other: Item): boolean {
+  isBefore(one: Item, other: Item): boolean {
     return this.#range.descending ? one.sk > other.sk : one.sk < other.sk
   }
 
@@ -93,22 +99,45 @@ class Merge {
 }
 
 const unitBytes = 4096
-/** Items of up to 680 bytes cost one read unit. */
+/** Items of up to 682 bytes cost one read unit. */
 const itemsOfFirstRead = 6
 
-/**
- * Returns the number of items to read from a partition: a unit first. Shards are random, so a partition of which items
- * were returned holds about its share of the rest; twice the standard deviation less is hardly ever too much.
- */
-function limitOf({ last }: Part, share: number): number {
-  if (!last) return itemsOfFirstRead
-  const bytes = Buffer.byteLength(JSON.stringify(last))
-  const units = Math.floor(((share - 2 * Math.sqrt(share)) * bytes) / unitBytes)
-  return Math.max(1, Math.floor((Math.max(1, units) * unitBytes) / bytes))
+/** Returns whether first reads are likely to be enough for a page: hardly more than one partition has more of it. */
+function isSmall(limit: number, partitions: number): boolean {
+  return limit <= Math.max(2 * itemsOfFirstRead, 5 * partitions ** 0.8)
 }
 
+/** Returns the number of items to read, in whole units: those that the page surely needs, and one more. */
+function inUnits(needed: number, bytes: number): number {
+  const units = 1 + Math.max(0, Math.floor((needed * bytes) / unitBytes))
+  return Math.max(1, Math.floor((units * unitBytes) / bytes))
+}
+
+/** Returns a size that few reads of these items exceed on average: a standard deviation above their mean. */
+function usualBytes(items: readonly Item[]): number {
+  const sizes = items.map(bytesOf)
+  const mean = sum(sizes) / sizes.length
+  return mean + Math.sqrt(sum(sizes.map((size) => (size - mean) ** 2)) / sizes.length)
+}
+
+/** Returns the bytes of attributes for which DynamoDB charges. */
+function bytesOf(attributes: object): number {
+  return sum(Object.entries(attributes).map(([name, value]) => Buffer.byteLength(name) + bytesOfValue(value)))
+}
+
+function bytesOfValue(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value === 'number') return 1 + Math.ceil(String(value).length / 2)
+  if (typeof value !== 'object' || value === null) return 1
+  if (Array.isArray(value)) return 3 + value.length + sum(value.map(bytesOfValue))
+  return 3 + Object.keys(value).length + bytesOf(value)
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+
 /**
- * Reads one range of several partitions. From each it reads at most about one unit more than it returns.
+ * Reads one range of several partitions. From each it reads at most a unit more than it returns, if the items have similar
+ * sizes of at most 682 bytes (docs/scaling.md).
  */
 export async function readMerged(
   table: Table,
@@ -118,10 +147,27 @@ export async function readMerged(
   const [partition = ''] = partitions
   if (partitions.length === 1) return table.readRange({ ...range, partition, limit })
   const merge = new Merge(table, partitions, range)
+  // The size of items says how many fit a unit, so a larger page begins with one partition.
+  if (!isSmall(limit, partitions.length))
+    await merge.fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
   const items: Item[] = []
   while (items.length < limit && !merge.exhausted) {
     const left = limit - items.length
-    await merge.fill((open, part) => Math.min(left, limitOf(part, left / open)))
+    const { unread } = merge
+    const read = [...items, ...unread]
+    const bytes = usualBytes(read)
+    // The page hardly ever ends before this item, however many items before it are still unknown.
+    const sure = unread[Math.floor(left - 4 * Math.sqrt(left))]
+    await merge.fill((part, open) => {
+      if (open.length === 1) return left
+      if (read.length === 0) return itemsOfFirstRead
+      // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest.
+      const share = left / open.length
+      const needed = share - 1.9 * Math.sqrt(share) - part.unread.length
+      const end = part.unread.at(-1)
+      const isUsedUp = end === undefined || (sure && merge.isBefore(end, sure))
+      return needed > 0 || isUsedUp ? Math.min(left, inUnits(needed, bytes)) : 0
+    })
     items.push(...merge.take(left))
   }
   return { items, exhausted: merge.exhausted }
@@ -137,9 +183,10 @@ export async function* readAll(
   { atOnce, ...range }: MergedRange & { atOnce: number },
 ): AsyncGenerator<Item[]> {
   const merge = new Merge(table, partitions, range)
+  const low = Math.floor(atOnce / partitions.length / 2)
   while (!merge.exhausted) {
     // Partitions that are almost empty are read together, so the reads are few.
-    await merge.fill((open) => Math.ceil(atOnce / open), Math.floor(atOnce / partitions.length / 2))
+    await merge.fill(({ unread }, open) => (unread.length <= low ? Math.ceil(atOnce / open.length) : 0))
     yield merge.take(Number.POSITIVE_INFINITY)
   }
 }
