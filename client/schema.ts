@@ -30,7 +30,7 @@ export interface paths {
     "/v1/refunds/{id}": {
         /**
          * Read a refund
-         * @description Returns one refund with its entity tag, which changes with its status. Poll a pending refund with If-None-Match. A refund of another tenant gets the same response as one that does not exist. This operation is an addition to the basic interface. An API key needs the scope `refunds:read`.
+         * @description Returns one refund with its entity tag, which changes with its status. Poll a pending refund with If-None-Match. A refund of another tenant gets the same response as one that does not exist. An API key needs the scope `refunds:read`.
          */
         get: operations["readRefund"];
     };
@@ -61,12 +61,12 @@ export interface paths {
         get: operations["readCode"];
         /**
          * Replace the fields of a discount code
-         * @description Sets the name and the expiry of a code, which are both required; otherwise like PATCH. This operation is an addition to the basic interface. An API key needs the scope `codes:write`.
+         * @description Sets the name and the expiry of a code, which are both required; otherwise like PATCH. An API key needs the scope `codes:write`.
          */
         put: operations["replaceCode"];
         /**
          * Soft-delete a discount code; delete a discount code permanently
-         * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Deletes the code permanently. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
+         * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Applies to force=true. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
          */
         delete: operations["deleteCode"];
         /**
@@ -127,7 +127,7 @@ export interface paths {
     "/otp/verify": {
         /**
          * Verify a one-time code
-         * @description Starts a session if the code is the latest one that was requested, and sets the session cookie and the CSRF cookie. A code works once. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
+         * @description Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["verifyOtp"];
     };
@@ -256,9 +256,13 @@ export interface components {
         ErrorBody: {
             /** @description Known values: AUTH.invalid_credentials, AUTH.token.expired, AUTHZ.csrf.origin, AUTHZ.csrf.token, AUTHZ.field.denied, AUTHZ.filter.denied, AUTHZ.request.denied, AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, CODE.invalid, CONFLICT.code.exists, CONFLICT.code.not_combinable, CONFLICT.etag.mismatch, CONFLICT.idempotency.in_progress, CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.soft_deleted, DEPENDENCY.bad_gateway, DEPENDENCY.timeout, DEPENDENCY.unavailable, GONE.code, GONE.order, GONE.version, INTERNAL.unexpected, NOT_FOUND.cart, NOT_FOUND.charge, NOT_FOUND.code, NOT_FOUND.operation, NOT_FOUND.order, NOT_FOUND.refund, NOT_FOUND.route, POLICY.account.locked, POLICY.code.currency, POLICY.code.expired, POLICY.code.inactive, POLICY.export.row_limit, POLICY.legal_hold, POLICY.mfa.required, POLICY.password.change_required, POLICY.refund.declined, POLICY.refund.exceeds_charge, POLICY.refund.no_account, POLICY.refund.repeated, PROVIDER.duplicate, RATE_LIMIT.exceeded, TRANSIENT.error, VALIDATION.accept.unsupported, VALIDATION.body.encoding, VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.too_large, VALIDATION.code.charset, VALIDATION.code.length.exceeds, VALIDATION.content_type.unsupported, VALIDATION.csv.columns, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.row_too_long, VALIDATION.csv.too_many_rows, VALIDATION.cursor.invalid, VALIDATION.date.range, VALIDATION.datetime.timezone_required, VALIDATION.email, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.unknown, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.header.invalid, VALIDATION.idempotency_key.charset, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.required, VALIDATION.if_match.required, VALIDATION.method.not_allowed, VALIDATION.name.charset, VALIDATION.name.length.exceeds, VALIDATION.page_size.invalid, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.reason.required, VALIDATION.request.invalid, VALIDATION.sort.field, VALIDATION.url.private_range. Later versions may add others. */
             code: string;
+            /** @description The key of a translation: error. and the code in lower case. */
             message_id: string;
+            /** @description The status of the response. */
             http: number;
+            /** @description True if the same request, with the same Idempotency-Key, may succeed later. */
             retryable: boolean;
+            /** @description Quote it when you ask for help. */
             correlation_id: string;
             details: components["schemas"]["ErrorDetails"];
         };
@@ -697,7 +701,7 @@ export interface components {
         ContentDisposition: string;
         /** @description Two cookies: the session, and its CSRF token, which scripts can read. */
         SetCookie: string;
-        /** @description The address of the created resource. */
+        /** @description The path of the created resource on the same host. Resolve it against the URL of the request; do not append it to the base URL. */
         Location: string;
         /** @description Seconds to wait before a retry. */
         RetryAfter: number;

@@ -71,7 +71,9 @@ export function openapiDocument(settings: Settings): Json {
         AcceptPatch: header('The accepted media types of a PATCH. For a PUT, they are in Accept.'),
         ContentDisposition: header('The name of the file.'),
         SetCookie: header('Two cookies: the session, and its CSRF token, which scripts can read.'),
-        Location: header('The address of the created resource.'),
+        Location: header(
+          'The path of the created resource on the same host. Resolve it against the URL of the request; do not append it to the base URL.',
+        ),
         RetryAfter: header('Seconds to wait before a retry.', { type: 'integer', minimum: 0 }),
         Challenge: header(
           'How to authenticate (RFC 6750). details.www_authenticate repeats it. On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate.',

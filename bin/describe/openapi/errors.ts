@@ -149,10 +149,17 @@ const errorSchema: Json = opened({
       required: ['code', 'message_id', 'http', 'retryable', 'correlation_id', 'details'],
       properties: {
         code: { type: 'string', enum: Object.keys(errorCatalog).sort() },
-        message_id: { type: 'string', pattern: '^error\\.[a-z0-9_.]+$' },
-        http: { type: 'integer', minimum: 400, maximum: 599 },
-        retryable: { type: 'boolean' },
-        correlation_id: { type: 'string' },
+        message_id: {
+          type: 'string',
+          pattern: '^error\\.[a-z0-9_.]+$',
+          description: 'The key of a translation: error. and the code in lower case.',
+        },
+        http: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
+        retryable: {
+          type: 'boolean',
+          description: 'True if the same request, with the same Idempotency-Key, may succeed later.',
+        },
+        correlation_id: { type: 'string', description: 'Quote it when you ask for help.' },
         details: {
           title: 'ErrorDetails',
           type: 'object',

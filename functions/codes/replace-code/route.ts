@@ -7,8 +7,7 @@ export const route = defineRoute({
   operation: 'codes.replace',
   method: 'PUT',
   summary: 'Replace the fields of a discount code',
-  description:
-    'Sets the name and the expiry of a code, which are both required; otherwise like PATCH. This operation is an addition to the basic interface.',
+  description: 'Sets the name and the expiry of a code, which are both required; otherwise like PATCH.',
   body: CodeReplacement,
   example: () => ({ name: 'Late summer sale', expiry_at: '2099-10-01T00:00:00Z' }),
 })

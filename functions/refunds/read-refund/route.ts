@@ -7,7 +7,7 @@ export const route = defineRoute({
   path: '/v1/refunds/{id}',
   summary: 'Read a refund',
   description:
-    'Returns one refund with its entity tag, which changes with its status. Poll a pending refund with If-None-Match. A refund of another tenant gets the same response as one that does not exist. This operation is an addition to the basic interface.',
+    'Returns one refund with its entity tag, which changes with its status. Poll a pending refund with If-None-Match. A refund of another tenant gets the same response as one that does not exist.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'none',
