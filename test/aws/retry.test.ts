@@ -207,6 +207,28 @@ describe('a table whose partitions throttle', () => {
     expect(calls).toEqual(Array(30).fill({ sent: 2, code: undefined }))
   })
 
+  test('is not sent calls while callers go on: those that are shed count, too', async () => {
+    const { call, clock } = await throttledProcess()
+    for (let n = 0; n < 10; n += 1) await call(undefined)
+    clock.pass(1200)
+    expect((await call(undefined)).sent).toBe(0)
+  })
+
+  test('is held back however many calls it admitted a minute before', async () => {
+    const { call, clock } = newProcess()
+    await call(throttle, ['write a'], { failures: 1 })
+    for (let n = 0; n < 20; n += 1) await call(undefined)
+    clock.pass(60_000)
+    await call(throttle)
+    expect((await call(undefined)).sent).toBe(0)
+  })
+
+  test('is not one whose connections break', async () => {
+    const { call } = newProcess()
+    await call({ code: 'ECONNRESET' })
+    expect((await call(undefined)).sent).toBe(1)
+  })
+
   test('another process is not shed', async () => {
     await throttledProcess()
     expect((await newProcess().call(undefined)).sent).toBe(1)
@@ -248,5 +270,14 @@ describe('a table whose partitions throttle', () => {
     for (let n = 0; n <= 1000; n += 1) await call(throttle, [`write ${n}`])
     expect((await call(undefined, ['write 0'])).sent).toBe(1)
     expect((await call(undefined, ['write 1'])).sent).toBe(0)
+  })
+
+  test('remembers a partition that throttles again as the last one', async () => {
+    const { call, clock } = newProcess()
+    clock.sleep = async () => {}
+    const throttled = [...Array(1000).keys(), 0, 1000]
+    for (const n of throttled) await call(throttle, [`write ${n}`], { critical: true })
+    expect((await call(undefined, ['write 0'])).sent).toBe(0)
+    expect((await call(undefined, ['write 1'])).sent).toBe(1)
   })
 })

@@ -4,24 +4,31 @@ import {
   type Entity,
   entities,
   type Item,
+  isEntity,
   keyOf,
   maxShards,
   ownerOf,
   partitionsOf,
   pendingKeyOf,
   pendingPartitionsOf,
+  shardsOf,
+  tenantPattern,
 } from '#shared/platform/table/keys.ts'
 import {
+  type Change,
   create,
   inParallel,
   inState,
+  keyOfChange,
   pendingEntries,
   put,
   type Range,
+  readCapacity,
   remove,
   replace,
   roundRobin,
   type Table,
+  writeCapacity,
 } from '#shared/platform/table/table.ts'
 import { idAt } from '#test/support/ids.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -65,7 +72,61 @@ describe('a write', () => {
   })
 })
 
+describe('a change', () => {
+  const condition = { absent: true } as const
+  const changes: [string, Change][] = [
+    ['put', { item: { ...key, amount: 5 }, condition }],
+    ['update', { update: key, set: {}, condition }],
+    ['removal', { remove: key, condition }],
+    ['check', { check: key, condition }],
+  ]
+
+  test.each(changes)('names its item (%s)', (_, change) => {
+    expect(keyOfChange(change)).toEqual(key)
+  })
+
+  test.each(changes)('uses the capacity of its partition for writes (%s)', (_, change) => {
+    expect(writeCapacity(change)).toBe(writeCapacity({ check: { ...key, sk: '2' }, condition }))
+  })
+
+  test('shares its capacity with no other partition, and with no read', () => {
+    const capacities = [
+      ...['a', 'b'].map((pk) => writeCapacity({ remove: { pk, sk: '1' }, condition })),
+      ...['a', 'b'].map(readCapacity),
+    ]
+    expect(new Set(capacities).size).toBe(4)
+  })
+})
+
 describe('a key', () => {
+  test.each(['a', '7', 'Acme', 'acme-1_b.c', 'a'.repeat(64)])('may belong to the tenant %j', (tenant) => {
+    expect(tenantPattern.test(tenant)).toBe(true)
+  })
+
+  test.each(['', '-a', '.a', '_a', 'a#b', 'a b', 'ä', 'a\n', 'a'.repeat(65)])(
+    'cannot belong to a tenant %j',
+    (tenant) => {
+      expect(tenantPattern.test(tenant)).toBe(false)
+    },
+  )
+
+  test.each([
+    ['order', true],
+    ['nothing', false],
+    ['toString', false],
+  ])('belongs to an entity of the table (%s: %s)', (name, known) => {
+    expect(isEntity(name)).toBe(known)
+  })
+
+  test.each([
+    ['large', { writes: 2, reads: 3 }],
+    ['small', { writes: 1, reads: 1 }],
+    ['constructor', { writes: 1, reads: 1 }],
+  ])('of the tenant %s is in its shards', (tenant, shards) => {
+    const of = { default: { writes: 1, reads: 1 }, tenants: { large: { writes: 2, reads: 3 } } }
+    expect(shardsOf({ 'storage.shards': of }, tenant)).toEqual(shards)
+  })
+
   test('is in the partition of its tenant and entity', () => {
     expect(keyOf('acme', 'order', '1')).toEqual(key)
     expect(partitionsOf('acme', 'order', 1)).toEqual(['order#acme#0'])

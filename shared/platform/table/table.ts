@@ -242,7 +242,7 @@ export async function inParallel<One>(all: readonly One[], work: (one: One) => P
 /** Takes one item of each queue, then a second of each, and so on: no queue waits for the end of another. */
 export function roundRobin<T>(queues: readonly (readonly T[])[], most = Number.POSITIVE_INFINITY): T[] {
   const chosen: T[] = []
-  for (let round = 0, left = queues; left.length > 0 && chosen.length < most; round += 1) {
+  for (let round = 0, left = queues; left.length > 0; round += 1) {
     left = left.filter((queue) => queue.length > round)
     chosen.push(...left.map((queue) => queue[round] as T))
   }
