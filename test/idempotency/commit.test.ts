@@ -6,7 +6,7 @@ import type { Outbox, OutgoingEvent, StoredEvent } from '#shared/platform/events
 import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { create, put, remove } from '#shared/platform/table/table.ts'
+import { create, put, remove, type Write } from '#shared/platform/table/table.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { actor, codeOf, itemsOf } from './scripted-run.ts'
 
@@ -114,6 +114,13 @@ describe('a decision that conflicts', () => {
     const result = await commitOf({ writes: [create(one)], onConflict }, { guard })
     expect(result).toMatchObject({ committed: { name: 'second' } })
     expect(itemsOf(runtime, 'guard')).toHaveLength(1)
+  })
+
+  test('is not decided again if it only checked the item, on which no decision depends', async () => {
+    await exists({ ...one, held: 'yes' })
+    const check: Write = { check: one, condition: { absent: true }, onFailure: 'CONFLICT.soft_deleted' }
+    const onConflict = async () => ({ name: 'second' })
+    expect(await codeOf(commitOf({ writes: [check], onConflict }))).toBe('CONFLICT.soft_deleted')
   })
 
   test('is not decided again if a change of the platform was rejected', async () => {
@@ -234,10 +241,16 @@ describe('an event on its item', () => {
       runtime.clock.advance(1000)
       await commitOf({ writes: [put({ ...before, n })], events: [{ name: `changed.v${n}`, held, data }] })
       if (n === 1) expect(outbox().replaced).toBeUndefined()
+      if (n === 2) expect(outbox().replaced).toEqual([creation.at + 1000])
     }
     const { at } = creation
     expect(outbox()).toMatchObject({ creation, events: ['changed.v12'], at: at + 12_000 })
     expect(outbox().replaced).toEqual(Array.from({ length: 10 }, (_, n) => at + (n + 2) * 1000))
+  })
+
+  test('of an item with an id in its partition key has none of its commit', async () => {
+    await commitEvents({ ...order, pk: `mail#${id}`, sk: 'mail' }, { name: 'a.v1', held, data })
+    expect(outbox().id).toBeUndefined()
   })
 
   test('of an item whose key is a name has an id of its commit, because the key may be used again', async () => {
