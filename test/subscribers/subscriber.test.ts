@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
+import { internet } from '#shared/platform/formats/fetch-file.ts'
 import { pendingEntries, type Write } from '#shared/platform/table/table.ts'
 import {
   changeSubscriber,
@@ -15,7 +16,7 @@ import {
   validSecrets,
   wants,
 } from '#shared/subscribers/subscriber.ts'
-import { isSubscriberUrl, mayReach } from '#shared/subscribers/subscriber-address.ts'
+import { addressesOf, isSubscriberUrl, mayReach } from '#shared/subscribers/subscriber-address.ts'
 import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
@@ -94,6 +95,16 @@ describe('the address of a subscriber', () => {
   ])('%s may be reached locally: %s, and on AWS: %s', (address, locally, onAws) => {
     expect(mayReach(address, localSettings)).toBe(locally)
     expect(mayReach(address, otherSettings)).toBe(onAws)
+  })
+
+  test('of a name that only this machine knows is found locally', async () => {
+    const addresses = await addressesOf(localSettings)('localhost')
+    expect(addresses.filter((one) => !mayReach(one, localSettings))).toEqual([])
+    expect(addresses).not.toEqual([])
+  })
+
+  test('of a name is asked of name servers on AWS', () => {
+    expect(addressesOf(otherSettings)).toBe(internet.resolve)
   })
 })
 
