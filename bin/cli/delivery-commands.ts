@@ -37,12 +37,12 @@ function defineTest(define: Define): void {
 function defineList(define: Define): void {
   define(
     'deliveries list',
-    'List the recorded deliveries of a subscriber with their attempts, in the order of their events. The data of events is not printed.',
+    'List the recorded deliveries of a subscriber with their attempts, in the order of their events. A delivery is recorded at its first attempt, or when it is held; before, it is a message in a queue. The data of events is not printed.',
     'deliveries list --tenant acme --subscriber SUBSCRIBER_ID --failed',
   )
     .addOption(tenant)
     .addOption(subscriber)
-    .option('--failed', 'only those whose last attempt failed')
+    .option('--failed', 'only those that failed and have no further attempt')
     .option('--from <time>', 'events from this time on, such as 2026-01-30T12:00:00Z', parseTime)
     .option('--to <time>', 'events before this time', parseTime)
     .addOption(stack)

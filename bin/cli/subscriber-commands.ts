@@ -80,7 +80,7 @@ function defineUpdate(define: Define): void {
 function defineStates(define: Define): void {
   define(
     'subscribers pause',
-    'Send no events to a subscriber until it is resumed. They are recorded as held.',
+    'Send no events to a subscriber until it is resumed. They are recorded as held, and deleted after deliveries.retentionDays.',
     'subscribers pause SUBSCRIBER_ID --tenant acme',
   )
     .argument('<id>', 'the subscriber')

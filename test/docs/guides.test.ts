@@ -47,6 +47,18 @@ describe('receive.md states for deliveries', () => {
     expect(stated(/called and fails for [^.]*\./)).toEqual([days * 86_400])
   })
 
+  test('the pauses of the profile for an endpoint that does not answer', async () => {
+    const { timeouts, pauseSeconds, maxPauseSeconds } = (await loadSettings())['deliveries.breaker']
+    expect(guide).toContain(`After ${timeouts} calls in a row without an answer in time`)
+    expect(stated(/pause for [^.]*\./)).toEqual([pauseSeconds, maxPauseSeconds])
+  })
+
+  test('the days of the profile for which deliveries are kept', async () => {
+    const { 'deliveries.retentionDays': days } = await loadSettings()
+    expect(stated(/Keep the ids for [^:]*:/)).toEqual([days * 86_400])
+    expect(stated(/Both are possible for [^:]*:/)).toEqual([days * 86_400])
+  })
+
   test('the overlap of secrets of the profile', async () => {
     expect(stated(/For \d+ \w+ after a rotation/)).toEqual([
       (await loadSettings())['subscribers.secretOverlapSeconds'],

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import { provisionedIn } from '#bin/commands/freeze/provisioned-concurrency.ts'
@@ -21,6 +22,7 @@ import { type SubscriberEndpoint, startSubscriberEndpoint } from '#test/support/
 import { listen } from './bus-listener.ts'
 import { type Deployment, deploy, type HttpAnswer } from './deployment.ts'
 import { recordedActions } from './recorded-actions.ts'
+import { missingTimeout, subscribedOrders } from './subscribed-orders.ts'
 
 const tenant = 'acme'
 const password = 'Correct-horse-12!'
@@ -28,8 +30,8 @@ const changes = {
   // A dropped key is refused soon.
   'secrets.maxAgeSeconds': 10,
   'limits.provisionedConcurrency': { 'orders.create': 2 },
-  // A failed delivery has had its last attempt soon.
-  'deliveries.schedule': { retriesAfterSeconds: [1], jitter: 0, maxRetryAfterSeconds: 0 },
+  // A failed delivery has had its last attempt soon, unless its endpoint asks for a pause.
+  'deliveries.schedule': { retriesAfterSeconds: [1], jitter: 0, maxRetryAfterSeconds: 900 },
 }
 
 let service: Deployment
@@ -457,9 +459,14 @@ test('the first Admin of a second region is created, and logs in', async () => {
 
 describe('a freeze', () => {
   let page: Awaited<ReturnType<typeof procedure>>
+  let subscribed: Awaited<ReturnType<typeof subscribedOrders>>
+  /** The order whose delivery failed before the freeze. */
+  let interrupted: string
   beforeAll(async () => {
     page = await procedure('Freeze')
+    subscribed = await subscribedOrders(service, 'subscribed')
   })
+  afterAll(() => subscribed?.endpoint.stop())
 
   /** Returns the provisioned concurrency of the function that creates orders. */
   async function provisioned(): Promise<number | undefined> {
@@ -468,9 +475,23 @@ describe('a freeze', () => {
     return provisionedIn(FunctionName, new LambdaClient(service.aws))
   }
 
+  /** Returns the number of messages of a queue that a function would receive. */
+  async function receivableIn(queue: string): Promise<number> {
+    const query = { QueueUrl: service.outputs[`${queue}QueueUrl`] }
+    const asked = new GetQueueAttributesCommand({ ...query, AttributeNames: ['ApproximateNumberOfMessages'] })
+    return Number((await new SQSClient(service.aws).send(asked)).Attributes?.ApproximateNumberOfMessages)
+  }
+
+  test('finds a delivery that waits for its next attempt', async () => {
+    interrupted = await subscribed.interrupt()
+    subscribed.endpoint.status = 200
+    expect(await subscribed.states()).toContain('waiting')
+  })
+
   test('stops writes, lets reads go on, and removes provisioned concurrency', async () => {
     expect(await provisioned()).toBe(2)
-    expect(lines(await page.next('npx commerce freeze --writes'))).toMatchObject([{ frozen: 'writes' }])
+    const frozen = subscribed.placeDuring(page.next('npx commerce freeze --writes'))
+    expect(lines(await frozen)).toMatchObject([{ frozen: 'writes' }])
     const { status, headers } = await order()
     expect(status).toBe(503)
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
@@ -478,10 +499,45 @@ describe('a freeze', () => {
     expect(await provisioned()).toBeUndefined()
   })
 
+  test('publishes what was committed, and calls no subscriber', async () => {
+    const before = subscribed.endpoint.requests
+    const published = await receivableIn('PublishedEvents')
+    await subscribed.store()
+    await until(
+      () => receivableIn('PublishedEvents'),
+      (count) => count > published,
+    )
+    // A busy machine may have been frozen only after the next attempt.
+    const isDue = async () =>
+      subscribed.idsOf(interrupted).length > 1 || (await receivableIn('Deliveries')) > 0
+    await until(isDue, Boolean)
+    expect(subscribed.endpoint.requests).toBe(before)
+  })
+
   test('ends, and restores provisioned concurrency', async () => {
     await page.next('npx commerce unfreeze')
     await placed()
     expect(await provisioned()).toBe(2)
+  })
+
+  test(
+    'loses no delivery: what waited, was held or was published meanwhile is sent',
+    async () => {
+      await subscribed.place()
+      await subscribed.resume()
+      expect(await subscribed.missing()).toEqual([])
+    },
+    missingTimeout,
+  )
+
+  test('leaves deliveries signed', () => expect(subscribed.unsigned()).toBe(0))
+
+  test('leaves the webhook-id of a delivery that was repeated', () => {
+    expect(new Set(subscribed.idsOf(interrupted)).size).toBe(1)
+  })
+
+  test('leaves no delivery among the dead letters', async () => {
+    expect(await subscribed.deadLetters()).toEqual([])
   })
 
   test('has no further command', () => expect(page.left).toEqual([]))

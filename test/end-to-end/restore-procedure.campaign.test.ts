@@ -10,6 +10,7 @@ import { compileCache } from '#test/support/compile-cache.ts'
 import { type CommandBlock, player, procedureIn } from '#test/support/procedures.ts'
 import { listen } from './bus-listener.ts'
 import { type Deployment, deploy, type HttpAnswer } from './deployment.ts'
+import { missingTimeout, subscribedOrders } from './subscribed-orders.ts'
 
 type Kind = 'write' | 'read' | 'denied'
 
@@ -19,6 +20,9 @@ const restoredTable = 'commerce-local-restored-1'
 
 let service: Deployment
 let listener: Awaited<ReturnType<typeof listen>>
+let subscribed: Awaited<ReturnType<typeof subscribedOrders>>
+/** The order whose delivery waits for its next attempt as the procedure begins. */
+let interrupted: string
 /** What each block of the procedure printed, by the name of its first command that is not an assignment. */
 const printed = new Map<string, string>()
 /** The phase in which an answer began and ended; answers of two phases count for neither. */
@@ -30,10 +34,12 @@ let tables: Record<'old' | 'new', Item[]>
 beforeAll(async () => {
   service = await deploy({ id: 'first' })
   listener = await listen(service)
+  subscribed = await subscribedOrders(service, 'subscribed')
   await playUnderLoad()
 }, 1_800_000)
 afterAll(async () => {
   await listener?.close()
+  await subscribed?.endpoint.stop()
   await service?.stop()
 })
 
@@ -50,7 +56,9 @@ async function playUnderLoad(): Promise<void> {
   try {
     await untilOrders(20)
     await hold('set', `order/${firstOrder()}`)
-    await play()
+    interrupted = await subscribed.interrupt()
+    subscribed.endpoint.status = 200
+    await subscribed.placeDuring(play())
     await untilOrders(orders.size + 20)
   } catch (thrown) {
     failed.abort()
@@ -263,6 +271,25 @@ describe('the procedure that restores the table, played from its page under load
     const missing = () => [...orders.values()].filter((id) => !heard().has(id))
     await listener.until(() => missing().length === 0)
     expect(missing()).toEqual([])
+  })
+
+  test(
+    'sends subscribers each event, also those that waited or were held before',
+    async () => {
+      await subscribed.resume()
+      expect(await subscribed.missing()).toEqual([])
+    },
+    missingTimeout,
+  )
+
+  test('sends a waiting event with its webhook-id', () => {
+    expect(new Set(subscribed.idsOf(interrupted)).size).toBe(1)
+  })
+
+  test('signs each event', () => expect(subscribed.unsigned()).toBe(0))
+
+  test('leaves no delivery among the dead letters', async () => {
+    expect(await subscribed.deadLetters()).toEqual([])
   })
 
   test('ends with a deployment that verify accepts', () => {

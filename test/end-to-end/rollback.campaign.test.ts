@@ -1,9 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Deployment, deploy } from './deployment.ts'
+import { missingTimeout, subscribedOrders } from './subscribed-orders.ts'
 
 /** The releases differ in their settings, which are part of the code of every function. */
-const named = (release: string) => ({ 'health.body': { status: 'pass', release } })
+const named = (release: string) => ({
+  'health.body': { status: 'pass', release },
+  // A delivery that fails is repeated until its subscriber recovers, however long a rollback takes.
+  'deliveries.schedule': { retriesAfterSeconds: Array(1000).fill(5), jitter: 0, maxRetryAfterSeconds: 0 },
+})
 const broken = {
   ...named('broken'),
   // Endpoints refuse orders, the consumer of webhooks cancels paid ones, a step of the workflow loses rejected rows, and
@@ -25,6 +30,9 @@ const password = 'Correct-horse-12!'
 const as = { tenant: 'rolled', role: 'Editor', sub: 'u1' }
 
 let service: Deployment
+let subscribed: Awaited<ReturnType<typeof subscribedOrders>>
+/** The order whose delivery fails on a release that is rolled back. */
+let interrupted: string
 /** The responses to orders, which are placed all the time, by their status. */
 const traffic: Record<number, number> = {}
 let sending: Promise<void> | undefined
@@ -43,6 +51,7 @@ beforeAll(async () => {
     'Viewer',
     '--password-stdin',
   )
+  subscribed = await subscribedOrders(service, 'subscribed')
   sending = (async () => {
     while (!ended.signal.aborted) {
       await order(1250)
@@ -53,6 +62,7 @@ beforeAll(async () => {
 afterAll(async () => {
   ended.abort()
   await sending
+  await subscribed?.endpoint.stop()
   await service?.stop()
 })
 
@@ -138,8 +148,13 @@ describe('releases on the local AWS', () => {
     expect(await served()).toEqual({ release: 'broken', ...bad })
   })
 
+  test('a delivery fails on it', async () => {
+    interrupted = await subscribed.interrupt()
+    expect(subscribed.idsOf(interrupted).length).toBeGreaterThan(0)
+  })
+
   test('a rollback says where it goes and how to deploy next', async () => {
-    expect(await rollback()).toMatchObject({
+    expect(await subscribed.placeDuring(rollback())).toMatchObject({
       from: 'v2',
       to: 'v1',
       rolled_back: ['v2'],
@@ -150,6 +165,21 @@ describe('releases on the local AWS', () => {
   test('the first one serves everywhere again', async () => {
     expect(await served()).toEqual({ release: 'first', ...good })
   })
+
+  test('deliveries that failed before the rollback still wait', async () => {
+    expect(await subscribed.states()).toEqual(expect.arrayContaining(['waiting', 'held']))
+  })
+
+  test(
+    'all deliveries are made after it',
+    async () => {
+      subscribed.endpoint.status = 200
+      await subscribed.place()
+      await subscribed.resume()
+      expect(await subscribed.missing()).toEqual([])
+    },
+    missingTimeout,
+  )
 
   test('a repeated rollback has nothing to do', async () => {
     await expect(rollback()).rejects.toThrow(
@@ -188,5 +218,15 @@ describe('releases on the local AWS', () => {
 
   test('no order of all that time failed in any other way', () => {
     expect(Object.keys(traffic).sort()).toEqual(['201', '400'])
+  })
+
+  test('all releases sign the deliveries', () => expect(subscribed.unsigned()).toBe(0))
+
+  test('all releases send an event with the same webhook-id', () => {
+    expect(new Set(subscribed.idsOf(interrupted)).size).toBe(1)
+  })
+
+  test('no delivery is a dead letter', async () => {
+    expect(await subscribed.deadLetters()).toEqual([])
   })
 })

@@ -7,14 +7,20 @@ import { Webhook } from 'standardwebhooks'
 /** An event that a subscriber received. */
 export interface ReceivedEvent {
   event_id: string
+  /** The header of this name. */
+  webhook_id: string
+  /** The status of the response. */
+  status: number
   type: string
   data: Record<string, unknown>
 }
 
 export interface SubscriberEndpoint {
   url: string
-  /** The status of all responses. */
+  /** The status of all responses. With 503, the endpoint asks for a pause of two minutes. */
   status: number
+  /** The number of received requests. */
+  readonly requests: number
   /** Returns the received events that the secret signed, in order. Their age does not count. */
   verified(secret: string): ReceivedEvent[]
   stop(): Promise<void>
@@ -22,16 +28,21 @@ export interface SubscriberEndpoint {
 
 /** Starts an endpoint that receives events, on loopback. */
 export async function startSubscriberEndpoint(): Promise<SubscriberEndpoint> {
-  const received: { body: string; headers: Record<string, string> }[] = []
+  const received: { body: string; headers: Record<string, string>; status: number }[] = []
   const server = createServer(async (request, response) => {
-    received.push({ body: await text(request), headers: request.headers as Record<string, string> })
-    response.writeHead(endpoint.status).end(`status ${endpoint.status}`)
+    const body = await text(request)
+    const { status } = endpoint
+    received.push({ body, headers: request.headers as Record<string, string>, status })
+    response.writeHead(status, status === 503 ? { 'Retry-After': '120' } : {}).end(`status ${status}`)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const endpoint: SubscriberEndpoint = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     status: 200,
+    get requests() {
+      return received.length
+    },
     verified(secret) {
       const webhook = new Webhook(secret)
       const signed = received.filter(({ body, headers }) => {
@@ -39,7 +50,11 @@ export async function startSubscriberEndpoint(): Promise<SubscriberEndpoint> {
         const signature = webhook.sign(String(headers['webhook-id']), at, body)
         return headers['webhook-signature']?.split(' ').includes(signature)
       })
-      return signed.map(({ body }) => JSON.parse(body))
+      return signed.map(({ body, headers, status }) => ({
+        ...JSON.parse(body),
+        webhook_id: headers['webhook-id'],
+        status,
+      }))
     },
     async stop() {
       const closed = once(server, 'close')
