@@ -82,7 +82,11 @@ describe('a one-time code', () => {
     ['a known', true],
   ])('that is resent does not reset the five attempts of %s source for five minutes', async (_, isKnown) => {
     const [email, source] = [newEmail(), newSource()]
-    if (isKnown) await verify(email, await request(email, source), source)
+    if (isKnown) {
+      await verify(email, await request(email, source), source)
+      // Its success counts in the throttle of a minute.
+      now += 60_000
+    }
     const first = await request(email, source)
     for (let n = 0; n < 5; n += 1) {
       await verify(email, otherThan(first), source)
