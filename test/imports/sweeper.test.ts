@@ -8,6 +8,7 @@ const most = 5
 let service: ImportService
 /** The checked operations, in the order of the checks. */
 let checked: string[]
+let start: number | undefined
 const abandoned = new Set<string>()
 const workflow: Workflow = {
   start: async () => {},
@@ -19,6 +20,7 @@ const workflow: Workflow = {
 beforeEach(async () => {
   service = await startImports()
   checked = []
+  start = undefined
 })
 
 async function begin(tenant: string, operations: number): Promise<string[]> {
@@ -28,9 +30,10 @@ async function begin(tenant: string, operations: number): Promise<string[]> {
   return ids
 }
 
-/** Runs the sweeper this many minutes from now. */
+/** Runs the sweeper so many minutes after the first call: runs of successive minutes check tenants in turn. */
 function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
-  let now = Date.now() + minutes * 60_000
+  start ??= Date.now()
+  let now = start + minutes * 60_000
   const clock = {
     ...service.steps.clock,
     now: () => {
