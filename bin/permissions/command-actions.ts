@@ -78,7 +78,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'tenants block': ['dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'tenants unblock': ['dynamodb:GetItem', ...audited],
   'tenants blocked': ['dynamodb:GetItem'],
-  'subscribers create': ['dynamodb:Query', 'lambda:InvokeFunction', ...audited],
+  'subscribers create': ['dynamodb:Query', 'lambda:InvokeFunction', ...changing],
   'subscribers list': ['dynamodb:Query'],
   'subscribers update': ['lambda:InvokeFunction', ...changing],
   'subscribers pause': changing,

@@ -316,7 +316,7 @@ test('synthesizes a production stage, after the profile was rejected for local v
   )
   expect(refused.output).not.toMatch(/^\s+at /m)
 
-  here.write('prod.json', JSON.stringify(await publishedProfile()))
+  here.write('profiles/prod.json', JSON.stringify(await publishedProfile()))
   const synth = copying.split('\n').find((line) => line.includes('cdk synth')) ?? ''
   expect(await here.shell(synth)).toMatchObject({ code: 0 })
   const templates = readdirSync(join(here.folder, 'cdk.out')).filter((name) =>
