@@ -20,8 +20,12 @@ const restMilliseconds = 50
 const memoryMilliseconds = 300_000
 /** After a batch, floods of its tenant pause for so many times as long, so they hold a process for a tenth of its time. */
 const pauseFactor = 9
-/** The messages of a flood return at random times within so many times the time of a batch. */
-const spreadFactor = 500
+/**
+ * The messages of a flood return at random times. The first batch of them spreads over so many times the time of a batch, so that even
+ * one by one they hold a process for a tenth of its time. Each further batch spreads over as much more, up to the maximum.
+ */
+const spreadFactor = 100
+const maxSpreadFactor = 500
 
 /** What a process has done for a tenant lately. All times are in milliseconds since 1970. */
 interface TenantWork {
@@ -32,6 +36,8 @@ interface TenantWork {
   milliseconds: number
   /** The end of the pause of floods. */
   pausedUntil: number
+  /** The batches of its floods that returned to the queue. */
+  returned: number
 }
 
 /** The recent work of one process, by tenant. */
@@ -73,13 +79,13 @@ function shareOf(tenant: string, size: number, context: HealthContext, recent: R
   const since = last?.since ?? startedAt
   const waits =
     last && size >= floodSize && startedAt - since >= floodMilliseconds && startedAt < last.pausedUntil
+  const returned = (last?.returned ?? 0) + (waits ? 1 : 0)
+  const spread = Math.min(returned * spreadFactor, maxSpreadFactor)
   let taking: ReturnType<typeof takeSlot> | undefined
   const marking = new Map<string, Promise<void>>()
   let left = size
   return {
-    maxWaitSeconds: waits
-      ? Math.min((last.milliseconds * spreadFactor) / 1000, maxDelaySeconds - 1)
-      : undefined,
+    maxWaitSeconds: waits ? Math.min((last.milliseconds * spread) / 1000, maxDelaySeconds - 1) : undefined,
     async takeSlot() {
       taking ??= takeSlot(tenant, context)
       return (await taking) !== undefined
@@ -95,7 +101,8 @@ function shareOf(tenant: string, size: number, context: HealthContext, recent: R
       const endedAt = now()
       const milliseconds = endedAt - startedAt
       const pausedUntil = endedAt + pauseFactor * milliseconds
-      recent.set(tenant, waits ? { ...last, endedAt } : { since, endedAt, milliseconds, pausedUntil })
+      const served = { since, milliseconds, pausedUntil }
+      recent.set(tenant, { ...(waits ? last : served), endedAt, returned })
       // If this fails, the lease of the slot ends by itself.
       const free = await taking?.catch(() => undefined)
       await free?.().catch(() => undefined)

@@ -48,3 +48,8 @@ describe('10,000 events of one tenant, on a queue that shares nothing fairly,', 
     expect(othersP95).toBeGreaterThan(10 * played.quiet.othersP95)
   })
 })
+
+test('200 events of one tenant reach a subscriber that takes 0.3 s within 40 seconds', async () => {
+  const { accepted, lastAccepted } = await playDeliveries({ ...quiet, burst: 200, burstMilliseconds: 300 })
+  expect([accepted, lastAccepted < 40_000]).toEqual([200, true])
+})

@@ -58,6 +58,8 @@ export interface DeliveryOutcome {
   calls: number
   /** The events of the burst that were accepted. */
   accepted: number
+  /** Milliseconds from the burst until the last of them was accepted. */
+  lastAccepted: number
 }
 
 interface GroupedMessage {
@@ -253,13 +255,15 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
       .flatMap(([id, at]) => (acceptedAt.has(id) ? [(acceptedAt.get(id) ?? 0) - at] : []))
       .toSorted((one, other) => one - other)
   const times = timesUntil(Number.POSITIVE_INFINITY)
+  const accepted = [...acceptedAt].filter(([id]) => id.startsWith('greedy')).map(([, at]) => at - fromBurst)
   return {
     othersP95: p95Of(times),
     othersP95AtFirst: p95Of(timesUntil(fromBurst + 20_000)),
     othersMax: times.at(-1) ?? Number.NaN,
     othersAccepted: times.length / published.length,
     calls,
-    accepted: [...acceptedAt.keys()].filter((id) => id.startsWith('greedy')).length,
+    accepted: accepted.length,
+    lastAccepted: Math.max(...accepted),
   }
 }
 

@@ -63,17 +63,19 @@ const deliveries: Record<string, DeliveryScenario> = {
     burstSubscribers: 16,
   },
   'a flood for one that takes 0.1 s': { ...sent, burstMilliseconds: 100 },
+  'a flood for one that takes 0.45 s': { ...sent, burstMilliseconds: 450 },
   'a flood for one that takes 0.9 s': { ...sent, burstMilliseconds: 900 },
+  'no more than 200 for one that takes 0.3 s': { ...sent, burst: 200, burstMilliseconds: 300 },
 }
 console.log(
-  '\n| 10,000 events for | p95 of others in 20 s, ms | in 60 s, ms | slowest of others, ms | others accepted | calls | accepted |',
+  '\n| 10,000 events for | p95 of others in 20 s, ms | in 60 s, ms | slowest of others, ms | others accepted | calls | accepted | the last after, s |',
 )
-console.log('|---|---|---|---|---|---|---|')
+console.log('|---|---|---|---|---|---|---|---|')
 for (const [name, scenario] of Object.entries(deliveries))
   console.log(deliveryRowOf(name, await playDeliveries(scenario)))
 
 function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {
-  const { othersP95AtFirst, othersP95, othersMax, othersAccepted, calls, accepted } = outcome
+  const { othersP95AtFirst, othersP95, othersMax, othersAccepted, calls, accepted, lastAccepted } = outcome
   const figures = [
     othersP95AtFirst.toFixed(0),
     othersP95.toFixed(0),
@@ -81,6 +83,7 @@ function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {
     othersAccepted.toFixed(3),
     calls,
     accepted,
+    accepted > 0 ? (lastAccepted / 1000).toFixed(1) : '',
   ]
   return `| ${[name, ...figures].join(' | ')} |`
 }
