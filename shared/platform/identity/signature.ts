@@ -8,20 +8,11 @@ const maxSignatures = 16
 
 /**
  * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
- * `id.timestamp.body`, with the raw bytes of the body.
- * @param secret see `webhookKeys`
+ * `id.timestamp.body`, with the raw bytes of the body. A recent, well-formed signature of an unknown key may be one of a key
+ * that was just stored, so the secret is read again before it is rejected.
+ * @param readSecret returns the known secret, or reads it again; see `webhookKeys`
  * @param now milliseconds since 1970
- * @throws AUTH.invalid_credentials for any problem with the request
- */
-export function verifySignature(request: HttpRequest, secret: string, settings: Settings, now: number): void {
-  if (!hasKnownSignature(request, secret, settings, now)) throw invalidSignature()
-}
-
-/**
- * Verifies like `verifySignature`. A recent, well-formed signature of an unknown key may be one of a key that was just
- * stored, so the secret is read again before it is rejected.
- * @param readSecret returns the known secret, or reads it again
- * @throws AUTH.invalid_credentials; the error of a read
+ * @throws AUTH.invalid_credentials for any problem with the request; the error of a read
  */
 export async function verifySender(
   request: HttpRequest,
