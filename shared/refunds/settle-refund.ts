@@ -104,20 +104,23 @@ function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): Aud
   }
 }
 
-/** How much the clocks of the service and the provider may differ. Both are synchronized, so it is ample. */
-const maxClockDifferenceMilliseconds = 5000
+/**
+ * How much the clocks of the service and the provider may differ. Both are synchronized, so it is ample. Two outcomes that
+ * follow each other within twice this time may be taken for each other.
+ */
+const maxClockDifferenceMilliseconds = 2500
 
 /**
  * Returns an answer of the provider as a report.
  * @param asked the time of the request. An answer does not count over an event that occurred during the request. A
- * repeated answer is as old as the refund's first request. A success is dated back by what the clocks may differ: a
- * reversal that follows at once, by the clock of the provider, must not look older.
+ * repeated answer is as old as the refund's first request. Every answer is dated back by what the clocks may differ: an
+ * outcome that follows at once, by the clock of the provider, must not look older.
  */
 export function reportOf(outcome: ProviderOutcome, refund: Refund, asked: number): ProviderReport {
   if (outcome.status === 'rejected') return { status: 'failed', reason: rejections[outcome.reason] }
   const { status, providerRefundId: provider_refund_id, currency, replayed } = outcome
   const since = replayed ? Date.parse(refund.created_at) : asked
-  const at = timestamp(status === 'succeeded' ? since - maxClockDifferenceMilliseconds : since)
+  const at = timestamp(since - maxClockDifferenceMilliseconds)
   return { status, at, provider_refund_id, ...(currency !== undefined && { currency }) }
 }
 

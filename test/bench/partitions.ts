@@ -9,6 +9,7 @@ import {
   type PendingWork,
   partitionsOf,
   pendingPartitionsOf,
+  pendingWork,
 } from '#shared/platform/table/keys.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { startImports } from '#test/imports/import-service.ts'
@@ -42,12 +43,7 @@ export interface PartitionLoad {
   units: number
 }
 
-const pending = new Set<string>([
-  'pending-saga',
-  'open-refund',
-  'unfinished-operation',
-  'registered-subscriber',
-] satisfies PendingWork[])
+const pending = new Set<string>(pendingWork)
 /** The partitions of names, by the first part of their keys. All load of a name is in one partition. */
 const named: Record<string, string> = {
   idempotency: 'one for each Idempotency-Key',

@@ -182,11 +182,25 @@ describe('a refund that is pending at the provider', () => {
     },
   )
 
-  test('and that is reversed right after the answer is reversed, although the clock of the provider is behind', async () => {
+  test.each([
+    ['reversed', 'succeeded', 'failed', 'reversed'],
+    ['paid late', 'failed', 'succeeded', 'succeeded'],
+  ] as const)(
+    'and that is %s right after the answer is so, although the clock of the provider is behind',
+    async (_name, answer, next, expected) => {
+      respond = () => answerOf(answer)
+      const { id } = await start(accepted)
+      await sweepAfter(15)
+      await report(id, { status: next, at: timestamp(runtime.clock.now() - 2000) })
+      expect(stored().status).toBe(expected)
+    },
+  )
+
+  test('and that failed before it was paid is not reversed', async () => {
     const { id } = await start(accepted)
     await sweepAfter(15)
-    await report(id, { status: 'failed', at: timestamp(runtime.clock.now() - 4000) })
-    expect(stored().status).toBe('reversed')
+    await report(id, { status: 'failed', at: timestamp(runtime.clock.now() - 3000) })
+    expect(state()).toEqual(paid)
   })
 })
 

@@ -19,6 +19,7 @@ import { memoryTable } from './memory-table.ts'
 import { type Faults, Process } from './process.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
+import { transitOf } from './transit.ts'
 
 /** How a subscriber responds. */
 export type Behavior = 'fine' | 'slow' | 'hangs' | 'fails' | 'refuses' | 'busy' | 'gone'
@@ -241,17 +242,12 @@ export class DeliveryWorld {
     const read = new Map<string, Item>()
     /** The tenants of which it has read that they are not blocked. */
     const unblocked = new Set<string>()
-    const opened = memoryTable(store, { clock, budget }, ({ name, effect, conflict, partial }) => {
-      const called = process.call({
-        name,
-        effect,
-        conflict: conflict && (() => conflict(clock.jitter() < 0.5 ? 'first' : 'last')),
-        partial,
-        timeoutMilliseconds: Math.min(3000, budget.remaining()),
-      })
+    const transit = transitOf(process, budget)
+    const opened = memoryTable(store, { clock, budget }, (call) => {
+      const called = transit(call)
       // A response that comes late, or not at all, was not read.
       const note = (result: unknown) => {
-        if (name === 'get-many')
+        if (call.name === 'get-many')
           for (const item of (result as { items: Item[] }).items) read.set(`${item.pk} ${item.sk}`, item)
       }
       called.then(note, () => {})

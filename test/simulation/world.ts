@@ -38,7 +38,7 @@ import {
 } from '#shared/platform/request/finish-sagas.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
-import { ownerOf, type PendingWork } from '#shared/platform/table/keys.ts'
+import { ownerOf, pendingWork } from '#shared/platform/table/keys.ts'
 import type { Criticality } from '#shared/platform/table/table.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
@@ -58,6 +58,7 @@ import { type Faults, Process } from './process.ts'
 import { SimulatedProvider } from './provider.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
+import { transitOf } from './transit.ts'
 
 /** A request as the gateway receives it. */
 interface HttpCall {
@@ -88,12 +89,7 @@ const recordsAtOnce = 10
 smallestChunk.rows = 2
 const states = importStates()
 const deriveKey = keyDerivation()
-const pendingEntities = new Set<string>([
-  'pending-saga',
-  'open-refund',
-  'unfinished-operation',
-  'registered-subscriber',
-] satisfies PendingWork[])
+const pendingEntities = new Set<string>(pendingWork)
 /** No deployment changes the settings of tokens. */
 const verifier = tokenVerifier(localSettings)
 const gateways = new Map<Settings, GatewayRoute[]>()
@@ -356,15 +352,7 @@ export class World {
 
   #table(process: Process, budget: Budget, criticality: Criticality = 'critical') {
     const access = { clock: process.clock, budget, criticality }
-    const opened = memoryTable(this.store, access, ({ name, changes, effect, conflict, partial }) => {
-      return process.call({
-        name: this.scheduler.timeline ? [name, ...changes.map(entityOf)].join(' ') : name,
-        effect,
-        conflict: conflict && (() => conflict(process.clock.jitter() < 0.5 ? 'first' : 'last')),
-        partial,
-        timeoutMilliseconds: Math.min(3000, budget.remaining()),
-      })
-    })
+    const opened = memoryTable(this.store, access, transitOf(process, budget))
     return collectedTable(opened, process.runs, this.accesses)
   }
 
@@ -677,9 +665,4 @@ function eventRecordOf({ sequence, before, after }: StreamRecord): DynamoDBRecor
       }),
     },
   }
-}
-
-function entityOf(change: object): string {
-  const key = Object.values(change).find((value) => typeof value?.pk === 'string')
-  return String(key?.pk).split('#')[0] ?? ''
 }

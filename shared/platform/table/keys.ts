@@ -138,7 +138,13 @@ export function shardsOf(settings: ShardSettings, tenant: string): Shards {
  * be asked, operations, and subscribers, for whose deliveries the service works as long as they exist. Each has an entry
  * from its start to its end.
  */
-export type PendingWork = 'pending-saga' | 'open-refund' | 'unfinished-operation' | 'registered-subscriber'
+export const pendingWork = [
+  'pending-saga',
+  'open-refund',
+  'unfinished-operation',
+  'registered-subscriber',
+] as const
+export type PendingWork = (typeof pendingWork)[number]
 
 /**
  * The partitions of the entries of each kind, of all tenants. A refund adds and removes an entry in transactions, which
