@@ -32,7 +32,8 @@ export class Clients {
   readonly #options: Options
   readonly #startedAt: number
   readonly #tokens = new Map<string, Promise<string>>()
-  readonly #orders = new Map<string, string>()
+  /** The latest item of each tenant, by the kind of item. */
+  readonly #created = new Map<string, string>()
   #count = 0
 
   constructor(options: Options) {
@@ -59,8 +60,10 @@ export class Clients {
   }
 
   async #call(tenant: string, wanted: Operation): Promise<void> {
-    // A tenant reads orders that it has created.
-    const operation = wanted === 'orders.read' && !this.#orders.has(tenant) ? 'orders.create' : wanted
+    const [kind = '', act] = wanted.split('.')
+    // A tenant reads what it has created.
+    const operation =
+      act === 'read' && !this.#created.has(`${kind} ${tenant}`) ? (`${kind}.create` as Operation) : wanted
     const { scheduler, service } = this.#options
     const startedAt = scheduler.now - this.#startedAt
     this.#count += 1
@@ -103,8 +106,8 @@ export class Clients {
     })
     const response = await fetch(new Request('https://service.example', { method })).catch(() => undefined)
     const succeeded = response?.ok ?? false
-    if (response?.ok && operation === 'orders.create')
-      this.#orders.set(tenant, ((await response.json()) as { id: string }).id)
+    if (response?.status === 201)
+      this.#created.set(`${kind} ${tenant}`, ((await response.json()) as { id: string }).id)
     const endedAt = scheduler.now - this.#startedAt
     this.calls.push({ tenant, operation, startedAt, endedAt, attempts, succeeded })
   }
@@ -118,16 +121,27 @@ export class Clients {
         body: { cart_id: `cart-${count}`, amount_minor: 1000, currency: 'EUR' },
       }
     }
+    if (operation === 'codes.create') {
+      const code = {
+        code: `CODE-${count}`,
+        type: 'percent-10',
+        name: 'Ten',
+        expiry_at: '2099-01-01T00:00:00Z',
+      }
+      return { method: 'POST', params, body: code }
+    }
     if (operation === 'refunds.create') {
       return { method: 'POST', params, body: { charge_id: `charge-${count}`, amount: 500 } }
     }
-    const order = this.#orders.get(tenant) ?? ''
-    return { method: 'GET', params: operation === 'orders.read' ? { id: order } : params, body: undefined }
+    const [kind = '', act] = operation.split('.')
+    const id = this.#created.get(`${kind} ${tenant}`) ?? ''
+    return { method: 'GET', params: act === 'read' ? { id } : params, body: undefined }
   }
 
   #token(tenant: string): Promise<string> {
     const { scheduler, settings } = this.#options
-    const signing = { tenant, role: 'Editor', sub: 'shop', expiresInSeconds: tokenSeconds }
+    const scope = 'codes:read codes:write'
+    const signing = { tenant, role: 'Editor', scope, sub: 'shop', expiresInSeconds: tokenSeconds }
     const token =
       this.#tokens.get(tenant) ?? scheduler.native(tokenFor(signing, settings, scheduler.now - 10_000))
     this.#tokens.set(tenant, token)

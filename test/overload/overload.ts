@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { stageNamed } from '#lib/stage.ts'
 import { type DeliveryOutcome, type DeliveryScenario, playDeliveries } from './deliveries.ts'
+import { playMixed } from './mixed-load.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 
 /** Plays overload in virtual time and prints a table: `npm run overload -- --scale 0.05 --seed 2`. */
@@ -73,6 +74,13 @@ console.log(
 console.log('|---|---|---|---|---|---|---|---|')
 for (const [name, scenario] of Object.entries(deliveries))
   console.log(deliveryRowOf(name, await playDeliveries(scenario)))
+
+console.log('\n| shards | requests of the mix a second | other requests that succeeded |\n|---|---|---|')
+for (const shards of [1, 4, 16]) {
+  const load = { seed: Number(values.seed), scale: (3 * scale) / shards, shards, load: 1.25 }
+  const { requestsASecond, othersSucceeded } = await playMixed(load)
+  console.log(`| ${[shards, Math.round(requestsASecond), othersSucceeded.toFixed(3)].join(' | ')} |`)
+}
 
 function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {
   const { othersP95AtFirst, othersP95, othersMax, othersAccepted, calls, accepted, lastAccepted } = outcome

@@ -1,3 +1,5 @@
+import { endpoint as createCode } from '#functions/codes/create-code/handler.ts'
+import { endpoint as readCode } from '#functions/codes/read-code/handler.ts'
 import { endpoint as createOrder } from '#functions/orders/create-order/handler.ts'
 import { endpoint as listOrders } from '#functions/orders/list-orders/handler.ts'
 import { endpoint as readOrder } from '#functions/orders/read-order/handler.ts'
@@ -38,7 +40,13 @@ interface Options {
   providerHangs: () => boolean
 }
 
-export type Operation = 'orders.create' | 'orders.read' | 'orders.list' | 'refunds.create'
+export type Operation =
+  | 'orders.create'
+  | 'orders.read'
+  | 'orders.list'
+  | 'codes.create'
+  | 'codes.read'
+  | 'refunds.create'
 
 /** The endpoints of the service on functions, a table and a payment provider of limited capacity, in virtual time. */
 export class OverloadedService {
@@ -61,6 +69,8 @@ export class OverloadedService {
       'orders.create': createOrder,
       'orders.read': readOrder,
       'orders.list': listOrders,
+      'codes.create': createCode,
+      'codes.read': readCode,
       'refunds.create': this.#withProvider(createRefund),
     }
   }
