@@ -93,10 +93,10 @@ export const replacements: readonly Replacement[] = [
     code: () => fromRuntime('getFlexibleChecksumsPlugin', 'resolveFlexibleChecksumsConfig'),
   },
   {
-    name: 'keys of schemas',
+    name: 'schemas',
     savesIn: 'imports.rows',
     modules: /@aws-sdk\/client-.*\/schemas_0\.js$/,
-    code: async (path) => withLiteralKeys(await readFile(path, 'utf8')),
+    code: async (path) => withLiteralKeys(withoutPlainErrors(await readFile(path, 'utf8'))),
   },
   {
     name: 'resources of Stripe',
@@ -127,6 +127,21 @@ export function unwantedModules({ outputs }: Metafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
   const found = inputs.filter(([input, { bytesInOutput }]) => bytesInOutput > 0 && unwanted.test(input))
   return [...new Set(found.map(([input]) => input))]
+}
+
+/**
+ * Leaves out the classes of errors that have a message only. For an error without a class, the SDK throws the one of its
+ * service, with the same name, status and message.
+ */
+function withoutPlainErrors(source: string): string {
+  const messages = [...source.matchAll(/^const (\w+) = "[Mm]essage";$/gm)].map(([, name]) => name)
+  const schemas = source.matchAll(/^export var (\w+\$) = \[-3, \w+, \w+,\s*\{[^}]*\},\s*\[(\w*)\],/gm)
+  const plain = new Set(
+    [...schemas].filter(([, , member]) => !member || messages.includes(member)).map(([, name]) => name),
+  )
+  return source.replace(/^\w+\.registerError\((\w+\$), \w+\);$/gm, (call, name) =>
+    plain.has(name) ? '' : call,
+  )
 }
 
 /**

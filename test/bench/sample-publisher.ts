@@ -1,9 +1,5 @@
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge'
-import {
-  GetSecretValueCommand,
-  ResourceNotFoundException,
-  SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager'
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { httpHandler } from '#shared/platform/aws/http-handler.ts'
 
 /** A function with the other two clients, to see that they work bundled. */
@@ -21,12 +17,12 @@ export async function handler() {
   const secret = await secrets.send(new GetSecretValueCommand({ SecretId: 'pepper' }))
   const missing = await secrets
     .send(new GetSecretValueCommand({ SecretId: 'none' }))
-    .catch((error: unknown) => error)
+    .catch(({ name, message }: Error) => ({ name, message }))
   return {
     failed: put.FailedEntryCount,
     ids: put.Entries?.map(({ EventId }) => EventId),
     secret: secret.SecretString,
     created: secret.CreatedDate?.toISOString(),
-    missing: missing instanceof ResourceNotFoundException && missing.name,
+    missing,
   }
 }

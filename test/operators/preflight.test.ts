@@ -115,6 +115,14 @@ describe('a deployment may start', () => {
     },
   )
 
+  test('only if the stack can be queried', async () => {
+    const { cloudFormation } = aws.clients
+    cloudFormation.send = async () => {
+      throw Object.assign(new Error('no permission'), { name: 'AccessDenied' })
+    }
+    await expect(check()).rejects.toThrow('no permission')
+  })
+
   test('with -c freeze if the stopped functions have no provisioned concurrency, and others have', async () => {
     deploy('v1')
     Object.assign(aws.functions.get('relay') ?? {}, { provisioned: 2 })
