@@ -4,7 +4,7 @@ import {
   type AttributeValue,
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
-  type ConditionalCheckFailedException,
+  type CancellationReason,
   DynamoDBClient,
   type DynamoDBClientResolvedConfig,
   GetItemCommand,
@@ -12,7 +12,6 @@ import {
   QueryCommand,
   type ServiceInputTypes,
   type ServiceOutputTypes,
-  type TransactionCanceledException,
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
@@ -166,7 +165,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
         await send(command, changes.map(writeCapacity))
         return undefined
       } catch (thrown) {
-        return refusalOf(thrown as TransactionCanceledException)
+        return refusalOf(thrown as CanceledTransaction)
       }
     },
 
@@ -209,12 +208,14 @@ const passing = new Set([
 
 const nothing = () => undefined
 
-function refusalOfOne(thrown: ConditionalCheckFailedException): Refusal {
+function refusalOfOne(thrown: Error & { Item?: Attributes }): Refusal {
   if (thrown.name !== 'ConditionalCheckFailedException') throw thrown
   return { index: 0, existing: thrown.Item && toItem(thrown.Item) }
 }
 
-function refusalOf(thrown: TransactionCanceledException): Refusal {
+type CanceledTransaction = Error & { CancellationReasons?: CancellationReason[] }
+
+function refusalOf(thrown: CanceledTransaction): Refusal {
   const reasons = thrown.name === 'TransactionCanceledException' ? (thrown.CancellationReasons ?? []) : []
   const index = reasons.findIndex((reason) => reason.Code === 'ConditionalCheckFailed')
   if (index < 0) throw thrown
