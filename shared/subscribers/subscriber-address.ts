@@ -8,7 +8,7 @@ const loopback = /^(127(\.\d{1,3}){3}|::1)$/
 /** Returns whether a subscriber may have this URL, as deliveries.addresses says. */
 export function isSubscriberUrl(text: string, settings: Settings): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || url.username !== '' || url.password !== '') return false
+  if (url?.username !== '' || url.password !== '') return false
   if (isLoopbackUrl(url, settings)) return url.protocol === 'http:' || url.protocol === 'https:'
   return publicUrl(url)
 }

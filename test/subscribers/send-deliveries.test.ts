@@ -244,7 +244,8 @@ describe('a failed attempt', () => {
     await service.runFor(30 * 3600)
     const start = Date.parse(event.occurred_at)
     const pauses = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
-    const expected = pauses.reduce((at, pause) => [...at, (at.at(-1) ?? 0) + pause], [0])
+    const expected = [0]
+    for (const pause of pauses) expected.push((expected.at(-1) ?? 0) + pause)
     const actual = service.received.map(({ at }) => (at - start) / 1000)
     // A later retry waits for the next run of the sweep.
     for (const [index, at] of actual.entries()) {

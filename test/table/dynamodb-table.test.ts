@@ -107,7 +107,8 @@ describe('a count of a range', () => {
   const counted = { partition: key.pk, low: 'a', high: 'b', limit: 3 }
   const query = {
     TableName: name,
-    ConsistentRead: true,
+    ConsistentRead: false,
+    Limit: 1000,
     KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
     ExpressionAttributeValues: marshall({ ':partition': key.pk, ':low': 'a', ':high': 'b' }),
     Select: 'COUNT',

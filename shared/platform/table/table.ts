@@ -98,7 +98,7 @@ export interface Refusal {
 
 /**
  * The table API of the platform. While the table is busy, calls are retried within the request's budget; then they fail
- * with DEPENDENCY.timeout or DEPENDENCY.unavailable. Reads are strongly consistent.
+ * with DEPENDENCY.timeout or DEPENDENCY.unavailable. Reads are strongly consistent, but for counts and searches by id.
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>
@@ -106,8 +106,8 @@ export interface Table {
   getMany(keys: readonly Key[]): Promise<Item[]>
   readRange(range: Range): Promise<RangeRead>
   /**
-   * Counts the items of a range that have these values, until there are more than `limit`. It takes the read units of the
-   * items, and their attributes are not sent.
+   * Counts the items of a range that have these values, until there are more than `limit`. It takes half of the read units of
+   * the items, because changes of the last second may be missing, and their attributes are not sent.
    */
   countRange(
     range: Omit<Range, 'descending'>,
