@@ -252,7 +252,8 @@ describe('a purge of a tenant in use', () => {
 
   async function runningImport() {
     const clock = movableClock(start)
-    const service = await startImports({ clock })
+    // A purge waits for half an hour, and reads all shards each time.
+    const service = await startImports({ clock, tableName: newMemoryTable() })
     const { json } = await service.upload('acme', 'email,name,country\na@b.example,A,GB\n')
     const ref = { tenant: 'acme', operation_id: json.operation_id }
     const operation = await service.operation('acme', json.operation_id)

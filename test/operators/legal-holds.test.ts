@@ -9,6 +9,7 @@ import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
+import { newMemoryTable } from '#test/support/tables.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 const reason = 'case 4711'
@@ -202,6 +203,12 @@ test('holds list shows more holds than a page of the table', async () => {
 })
 
 describe('a hold that is set during a purge', () => {
+  // A purge reads all shards of all entities, and these tests run a dozen of them.
+  beforeAll(async () => {
+    service = await startService({ tableName: newMemoryTable() })
+    operator = { ...operator, table: service.table }
+  })
+
   /** Runs a purge during which a hold is set right before a transaction of this number. */
   async function purgeWithHoldBefore(at: number): Promise<{ attempt: Promise<object>; reached: boolean }> {
     tenant = uniqueTenant('held')
