@@ -25,7 +25,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
       'shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health,tenant-share}.ts',
     ],
     tests: [
-      'test/subscribers/{delivery,call-subscriber,record-attempt,send-deliveries,breaker,tenant-share}.test.ts',
+      'test/subscribers/{delivery,delivery-queue,messages,call-subscriber,record-attempt,send-deliveries}.test.ts',
+      'test/subscribers/{breaker,tenant-share,subscriber-health,sweep-deliveries}.test.ts',
       'test/operators/deliveries.test.ts',
     ],
   },

@@ -61,6 +61,8 @@ export interface DeliveryService {
   respond: Respond
   /** Called before each send to the queue; it may throw. */
   beforeSend: () => void
+  /** Whether the queue accepts no message. */
+  queueIsFull: boolean
   /** Stores a subscriber. */
   add(changes?: Partial<Subscriber>): Promise<Subscriber>
   change(subscriber: Subscriber, changes: Partial<Subscriber>): Promise<Subscriber>
@@ -127,8 +129,8 @@ export async function startDeliveries({
   }
   const send = async (messages: readonly QueuedDelivery[]) => {
     service.beforeSend()
-    messages.forEach(put)
-    return messages.map(() => false)
+    if (!service.queueIsFull) messages.forEach(put)
+    return messages.map(() => service.queueIsFull)
   }
   const contextOf = (name: `deliveries.${string}`) => ({
     table: watchedTable(tables?.ofFunctions ?? table, (call, kind) =>
@@ -161,7 +163,7 @@ export async function startDeliveries({
           service.received.push(received)
           return service.respond(request, received)
         },
-        sign: async ({ id }) => ({ subscriber: id }),
+        sign: async ({ id }, { eventId, at }) => ({ subscriber: id, signed: `${eventId} ${at}` }),
         send,
         recent,
       }),
@@ -199,6 +201,7 @@ export async function startDeliveries({
     blocked: new Set(),
     respond: () => ({ status: 200, answer: '' }),
     beforeSend: () => {},
+    queueIsFull: false,
     async add(changes = {}) {
       const subscriber = subscriberOf(changes)
       await table.transact(createSubscriber(subscriber))

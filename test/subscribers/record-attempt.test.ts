@@ -56,6 +56,11 @@ describe('a recorded attempt', () => {
     })
   })
 
+  test('of a failure keeps its whole answer', () => {
+    const failed = { ...made, status: 500, answer: 'x'.repeat(1024) }
+    expect(withAttempt(delivery(), failed, { state: 'waiting', next_at: 1 }).attempts).toEqual([failed])
+  })
+
   test('replaces the time of the next attempt and the entry', () => {
     const waiting = delivery({ next_at: 1, waiting: 'entry' })
     const retried = withAttempt(waiting, made, { state: 'waiting', next_at: 2 })

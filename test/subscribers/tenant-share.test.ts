@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { dueAt, type WaitingDelivery } from '#shared/subscribers/delivery.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { slotsKey } from '#shared/subscribers/tenant-share.ts'
@@ -7,6 +8,7 @@ import { type DeliveryService, startDeliveries, steadySettings, subscriberId } f
 
 const ok = { status: 200, answer: '' }
 const { perTenant } = steadySettings['deliveries.slowCalls']
+const timeoutMilliseconds = steadySettings['deliveries.timeoutSeconds'] * 1000
 
 let service: DeliveryService
 let subscriber: Subscriber
@@ -75,7 +77,12 @@ describe('slow calls of a tenant', () => {
     await service.publish()
     await service.run()
     const [delivery] = await service.deliveries()
-    expect(delivery).toMatchObject({ state: 'waiting', attempts: [{ reason: 'no_slot' }] })
+    expect(delivery).toMatchObject({
+      state: 'waiting',
+      attempts: [{ reason: 'no_slot' }],
+      next_at: service.clock.now() + timeoutMilliseconds,
+    })
+    expect((await service.health(other))?.failed_at).toBeUndefined()
     expect(await service.waiting()).toMatchObject([{ delivery: delivery?.sk, attempt: 2 }])
     expect(service.queued()).toEqual([])
     expect(service.received.filter((call) => call.subscriber === other.id)).toHaveLength(1)
@@ -122,12 +129,49 @@ describe('slow calls of a tenant', () => {
     expect(await service.deliveries()).toEqual([])
   })
 
-  test('that have waited for a slot before wait in the table', async () => {
+  test.each([
+    ['less than a minute wait in the queue', 59_999, 1, []],
+    ['a minute wait in the table for the time of a call', 60_000, 0, [timeoutMilliseconds]],
+  ])('that have waited for a slot for %s', async (_, waited, queued, waiting) => {
     await hold(perTenant)
-    await service.publish({ occurred_at: new Date(service.clock.now() - 60_000).toISOString() })
+    await service.publish({ occurred_at: new Date(service.clock.now() - waited).toISOString() })
     await service.run()
-    expect(service.queued()).toEqual([])
-    expect(await service.waiting()).toHaveLength(1)
+    expect(service.queued()).toHaveLength(queued)
+    const entries = (await service.waiting()) as unknown as WaitingDelivery[]
+    expect(entries.map((entry) => dueAt(entry) - service.clock.now())).toEqual(waiting)
+  })
+
+  test('in one batch mark their subscriber once', async () => {
+    service.respond = (request) => slowly(request, ok)
+    const updated: unknown[] = []
+    const { update } = service.table
+    service.table.update = async (change) => {
+      if ('slow_until' in change.set) updated.push(change)
+      return update(change)
+    }
+    await publish(3)
+    await service.run()
+    expect(updated).toHaveLength(1)
+  })
+
+  test('keep the slot of their batch until the last one ends', async () => {
+    const all = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let calls = 0
+    service.respond = async (request) => {
+      const mine = all[calls++]
+      await request.slow.mayContinue()
+      await mine?.promise
+      return ok
+    }
+    await publish(2)
+    const running = service.run()
+    all[0]?.resolve()
+    while ((await service.deliveries()).length === 0) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(Number((await service.table.get(slotsKey({ tenant: 'acme' })))?.slot_0)).toBeGreaterThan(0)
+    all[1]?.resolve()
+    await running
+    expect((await service.table.get(slotsKey({ tenant: 'acme' })))?.slot_0).toBe(0)
   })
 
   test('give their slots back', async () => {
@@ -221,13 +265,56 @@ describe('a flood of a tenant', () => {
     expect(service.queued().at(-1)?.delaySeconds).toBe((factor * 10 * callMilliseconds) / 1000)
   })
 
-  test('is served after a rest of the process', async () => {
+  test.each([
+    [50, 10],
+    [51, 20],
+  ])('is served after a rest of the process of more than 50 ms: %i', async (rest, received) => {
     await publish(10)
     await service.run()
-    service.clock.advance(51)
+    service.clock.advance(rest)
     await publish(10)
+    await service.run()
+    expect(service.received).toHaveLength(received)
+  })
+
+  test('begins when a process has worked for 200 ms', async () => {
+    service.respond = () => {
+      service.clock.advance(10)
+      return ok
+    }
+    await publish(30)
     await service.run()
     expect(service.received).toHaveLength(20)
+  })
+
+  test('returns within the longest delay of a message', async () => {
+    service.clock.jitter = () => 0.9999
+    service.respond = () => {
+      service.clock.advance(1000)
+      return ok
+    }
+    await publish(20)
+    await service.run()
+    expect(service.queued()[0]?.delaySeconds).toBe(899)
+  })
+
+  test('is not looked up in the table', async () => {
+    const read: number[] = []
+    const { getMany } = service.table
+    service.table.getMany = async (keys) => {
+      read.push(keys.length)
+      return getMany(keys)
+    }
+    await publish(20)
+    await service.run()
+    expect(read).toEqual([expect.any(Number), 0])
+  })
+
+  test('that the queue does not accept fails', async () => {
+    await publish(20)
+    service.queueIsFull = true
+    await service.run()
+    expect(service.deadLetters).toHaveLength(10)
   })
 
   test('is served for a tenth of the time of a process without a rest', async () => {
@@ -257,7 +344,8 @@ describe('a flood of a tenant', () => {
     expect(service.received).toHaveLength(13)
   })
 
-  test('lets its retries wait in the table', async () => {
+  test('lets its retries wait in the table, at random times', async () => {
+    service.clock.jitter = () => 0.5
     service.respond = () => {
       service.clock.advance(callMilliseconds)
       return { status: 500, answer: '' }
@@ -269,7 +357,9 @@ describe('a flood of a tenant', () => {
     await publish(10)
     await service.run()
     expect(service.received).toHaveLength(20)
+    const [entry] = (await service.waiting()) as unknown as WaitingDelivery[]
     expect(await service.waiting()).toHaveLength(10)
+    expect(entry && dueAt(entry) - service.clock.now()).toBe((100 * 10 * callMilliseconds) / 2)
   })
 
   test('reaches its subscriber after its retries waited', async () => {

@@ -1,0 +1,213 @@
+import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import { type Delivery, dueAt, pingType, type WaitingDelivery } from '#shared/subscribers/delivery.ts'
+import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import type { Subscriber } from '#shared/subscribers/subscriber.ts'
+import { type DeliveryService, startDeliveries, steadySettings } from './delivery-service.ts'
+
+const ok = { status: 200, answer: '' }
+const failing = { status: 500, answer: 'sorry' }
+const timeoutMilliseconds = steadySettings['deliveries.timeoutSeconds'] * 1000
+
+let service: DeliveryService
+let subscriber: Subscriber
+let respond: (request: SubscriberRequest) => SubscriberResponse | Promise<SubscriberResponse>
+beforeEach(async () => {
+  service = await startDeliveries({ inMemory: true })
+  subscriber = await service.add()
+  respond = () => failing
+  service.respond = (request) => respond(request)
+})
+
+async function stored(): Promise<Delivery> {
+  const [delivery] = await service.deliveries()
+  if (!delivery) throw new Error('there is no delivery')
+  return delivery
+}
+
+/** Stores other attributes of the delivery. */
+const change = async (changes: Partial<Delivery>) =>
+  service.table.put({ item: { ...(await stored()), ...changes }, condition: 'none' })
+
+/** Puts a message of an attempt of the stored delivery into the queue. */
+async function redeliver(attempt: number): Promise<void> {
+  const { sk } = await stored()
+  service.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery: sk, attempt }))
+}
+
+const waitingUntil = async () =>
+  (await service.waiting()).map((entry) => dueAt(entry as unknown as WaitingDelivery) - service.clock.now())
+
+describe('a message', () => {
+  test.each(['nonsense', '{"tenant":"acme","subscriber":"s"}'])(
+    'that is no delivery fails, and no other of its batch: %s',
+    async (body) => {
+      respond = () => ok
+      service.put({ body, group: 'other' })
+      await service.publish()
+      await service.run()
+      expect(service.deadLetters).toEqual([body])
+      expect((await stored()).state).toBe('succeeded')
+    },
+  )
+
+  test('of a delivery that has expired is dropped', async () => {
+    await service.publish()
+    await service.run()
+    await change({ expires_at: service.clock.now() / 1000 })
+    await service.runFor(5)
+    expect(service.received).toHaveLength(1)
+  })
+
+  test.each(['succeeded', 'skipped'] as const)('of a delivery that has %s calls nobody', async (state) => {
+    await service.publish()
+    await service.run()
+    await change({ state })
+    await service.runFor(5)
+    expect(service.received).toHaveLength(1)
+  })
+
+  test('that the queue does not accept for the next attempt fails', async () => {
+    await service.publish()
+    service.queueIsFull = true
+    await service.run()
+    expect(service.deadLetters).toHaveLength(1)
+  })
+
+  test('is signed with its event and the time of the call', async () => {
+    let signed: string | undefined
+    respond = ({ headers }) => {
+      signed = headers.signed
+      return ok
+    }
+    const { event_id: eventId } = await service.publish()
+    await service.run()
+    expect(signed).toBe(`${eventId} ${service.clock.now()}`)
+  })
+
+  test('is sent with the time limit of the settings', async () => {
+    let limit = 0
+    respond = (request) => {
+      limit = request.timeoutMilliseconds
+      return ok
+    }
+    await service.publish()
+    await service.run()
+    expect(limit).toBe(timeoutMilliseconds)
+  })
+})
+
+describe('a copy of a message whose attempt is recorded', () => {
+  test('returns as the same attempt until the next one is overdue', async () => {
+    await service.publish()
+    await service.run()
+    await redeliver(1)
+    await service.run()
+    expect(service.queued()).toContainEqual({ delaySeconds: 65, attempt: 1 })
+  })
+
+  test('queues the next attempt once that is overdue', async () => {
+    await service.publish()
+    await service.run()
+    const { next_at: due = 0 } = await stored()
+    const copies = (await startDeliveries({ clock: service.clock, tables: sameTable() })) as DeliveryService
+    service.clock.advance(due + 60_000 - service.clock.now())
+    const { sk } = await stored()
+    copies.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery: sk, attempt: 1 }))
+    await copies.run()
+    expect(copies.received).toHaveLength(1)
+  })
+
+  test('sends nothing while the delivery waits in the table', async () => {
+    await service.publish()
+    await service.run()
+    await change({ waiting: 'an entry' })
+    const before = service.queued().length
+    await redeliver(1)
+    await service.run()
+    expect(service.queued()).toHaveLength(before)
+  })
+
+  test('sends nothing after a later attempt', async () => {
+    await service.publish()
+    await service.runFor(5)
+    const before = service.queued()
+    await redeliver(1)
+    await service.run()
+    expect(service.queued()).toEqual(before)
+  })
+})
+
+/** The table of the service, for a process with a queue of its own. */
+const sameTable = () => ({ ofTest: service.table, ofFunctions: service.table })
+
+describe('a record whose response is lost', () => {
+  test('is followed by the next attempt all the same', async () => {
+    const { put } = service.table
+    service.table.put = async (change) => (await put(change)) ?? put(change)
+    await service.publish()
+    await service.run()
+    service.table.put = put
+    await service.runFor(90)
+    expect(service.received).toHaveLength(2)
+  })
+})
+
+describe('a retry', () => {
+  test.each([
+    ['900 s waits in the queue', 900, 1, 0],
+    ['901 s waits in the table', 901, 0, 1],
+  ])('that is due after %s', async (_, seconds, queued, waiting) => {
+    respond = () => ({ ...failing, retryAfter: String(seconds) })
+    await service.publish()
+    await service.run()
+    expect([service.queued().length, (await service.waiting()).length]).toEqual([queued, waiting])
+  })
+
+  test('of a subscriber that was paused is held until its time', async () => {
+    await service.publish()
+    await service.run()
+    await service.change(subscriber, { state: 'paused' })
+    await redeliver(2)
+    await service.run()
+    expect(await waitingUntil()).toEqual([5000])
+  })
+})
+
+test('a first attempt of a subscriber that was paused meanwhile is held', async () => {
+  await service.publish()
+  await service.change(subscriber, { state: 'paused' })
+  await service.run()
+  expect(await stored()).toMatchObject({ state: 'held', attempted: 0, attempts: [] })
+})
+
+test('an event is held at once for a paused subscriber, and no message is sent', async () => {
+  await service.change(subscriber, { state: 'paused' })
+  await service.publish()
+  expect(service.queued()).toEqual([])
+  expect((await stored()).state).toBe('held')
+})
+
+test('a delivery whose failure disables its subscriber is sent after it is resumed', async () => {
+  respond = () => ({ status: 410, answer: '' })
+  await service.publish()
+  await service.run()
+  expect((await service.subscriber(subscriber))?.state).toBe('disabled')
+  await service.change(subscriber, { state: 'active' })
+  respond = () => ok
+  await service.runFor(90)
+  expect((await stored()).state).toBe('succeeded')
+})
+
+test('a slow test of an operator needs no slot', async () => {
+  let permitted: boolean | undefined
+  respond = async (request) => {
+    permitted = await request.slow.mayContinue()
+    return ok
+  }
+  await service.change(subscriber, { events: [pingType] })
+  await service.publish({ type: pingType })
+  await service.run()
+  expect(permitted).toBe(true)
+  expect(await service.health(subscriber)).toBeUndefined()
+})
