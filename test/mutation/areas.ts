@@ -55,7 +55,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   credentials: {
     sources: ['shared/platform/identity/{api-key,caller,session,signature}.ts'],
-    tests: ['test/identity/credentials.test.ts'],
+    tests: ['test/{identity/credentials,webhooks/webhook-keys}.test.ts'],
   },
   tokens: {
     sources: ['shared/platform/identity/{issuer,token}.ts'],
