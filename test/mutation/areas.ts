@@ -72,7 +72,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     ],
     tests: [
       'test/audit/*.test.ts',
-      'test/request/{endpoints,accept,log-origin,unknown-routes,deployment-limits}.test.ts',
+      'test/request/{endpoints,accept,route,parse-headers,log-origin,unknown-routes,deployment-limits}.test.ts',
       'test/{base/error-counts,guarantees/correlation,identity/api-keys,identity/verified-tokens}.test.ts',
       'test/idempotency/finish-sagas.test.ts',
     ],
