@@ -252,7 +252,7 @@ describe('a purge of a tenant in use', () => {
 
   async function runningImport() {
     const clock = movableClock(start)
-    // A purge waits for half an hour, and reads all shards each time.
+    // A purge waits for five minutes, and reads all shards each time it looks.
     const service = await startImports({ clock, tableName: newMemoryTable() })
     const { json } = await service.upload('acme', 'email,name,country\na@b.example,A,GB\n')
     const ref = { tenant: 'acme', operation_id: json.operation_id }

@@ -238,12 +238,9 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     scheduler.after(sweepSeconds * 1000, sweep)
   }
   scheduler.after(sweepSeconds * 1000, sweep)
-  const { timeout } = AbortSignal
-  AbortSignal.timeout = () => new AbortController().signal
   try {
     await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(120_000)))
   } finally {
-    AbortSignal.timeout = timeout
     stopped = true
   }
 

@@ -61,14 +61,7 @@ export async function playMixed({ seed, scale, shards, load }: MixedLoad): Promi
     (one) => one.weighted<Operation>(mix),
     (at) => (at < seconds ? rate : undefined),
   )
-  const { timeout } = AbortSignal
-  // The clock of the machine must not end a call.
-  AbortSignal.timeout = () => new AbortController().signal
-  try {
-    await scheduler.runUntil(scheduler.sleep((seconds + 11) * 1000))
-  } finally {
-    AbortSignal.timeout = timeout
-  }
+  await scheduler.runUntil(scheduler.sleep((seconds + 11) * 1000))
 
   const from = (seconds - steadySeconds) * 1000
   const orders = clients.calls.filter(

@@ -88,10 +88,7 @@ export async function play({ seed, recorded = false, without, accesses }: Option
   try {
     const policy = policies[random.fork('policy').chance(0.2) ? 1 : 0] as Policy
     const world = new World({ scheduler, random, faults, settings: policy.first[0] as Settings, accesses })
-    await runInVirtualTime(
-      scheduler,
-      story(world, clients, { policy, silent: without?.clients ?? new Set() }),
-    )
+    await scheduler.runUntil(story(world, clients, { policy, silent: without?.clients ?? new Set() }))
     return {
       seed,
       failure: undefined,
@@ -104,17 +101,6 @@ export async function play({ seed, recorded = false, without, accesses }: Option
     return { seed, failure, clients, injected: faults.injected, timeline: scheduler.timeline ?? [] }
   } finally {
     Error.stackTraceLimit = stackTraceLimit
-  }
-}
-
-/** Runs a story until it ends. The clock of the machine ends no call: budgets and their signals follow virtual time. */
-export async function runInVirtualTime(scheduler: Scheduler, story: Promise<unknown>): Promise<void> {
-  const { timeout } = AbortSignal
-  AbortSignal.timeout = () => new AbortController().signal
-  try {
-    await scheduler.runUntil(story)
-  } finally {
-    AbortSignal.timeout = timeout
   }
 }
 

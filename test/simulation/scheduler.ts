@@ -61,8 +61,21 @@ export class Scheduler {
     this.#failed ??= { thrown }
   }
 
-  /** Runs events until the work has ended. @throws its error, or one that was passed to `fail` */
+  /**
+   * Runs events until the work has ended. The clock of the machine ends no call: budgets and their signals follow virtual time.
+   * @throws its error, or one that was passed to `fail`
+   */
   async runUntil(work: Promise<unknown>): Promise<void> {
+    const { timeout } = AbortSignal
+    AbortSignal.timeout = () => new AbortController().signal
+    try {
+      await this.#runUntil(work)
+    } finally {
+      AbortSignal.timeout = timeout
+    }
+  }
+
+  async #runUntil(work: Promise<unknown>): Promise<void> {
     let ended = false
     work.then(
       () => (ended = true),

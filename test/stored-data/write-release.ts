@@ -11,7 +11,7 @@ import { addApiKey, operatorOf } from '#test/simulation/operator.ts'
 import type { Faults } from '#test/simulation/process.ts'
 import { sendReports } from '#test/simulation/provider-events.ts'
 import { Random } from '#test/simulation/random.ts'
-import { runInVirtualTime, settle } from '#test/simulation/schedule.ts'
+import { settle } from '#test/simulation/schedule.ts'
 import { Scheduler } from '#test/simulation/scheduler.ts'
 import { type ActName, acts, tenants } from '#test/simulation/workload.ts'
 import { World } from '#test/simulation/world.ts'
@@ -33,7 +33,7 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
   const world = new World(parts)
   const deliveries = new DeliveryWorld({ ...parts, random: random.fork('deliveries') })
   const history = newHistory()
-  await runInVirtualTime(scheduler, story(world, deliveries, history))
+  await scheduler.runUntil(story(world, deliveries, history))
 
   const items = [...world.store.all(), ...deliveries.store.all()]
   const files = [...world.files.files].map(([name, { bytes, mediaType }]) => [

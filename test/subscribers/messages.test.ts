@@ -142,7 +142,7 @@ describe('a copy of a message whose attempt is recorded', () => {
 const sameTable = () => ({ ofTest: service.table, ofFunctions: service.table })
 
 describe('a record whose response is lost', () => {
-  test('is followed by the next attempt all the same', async () => {
+  test('is still followed by the next attempt', async () => {
     const { put } = service.table
     service.table.put = async (change) => (await put(change)) ?? put(change)
     await service.publish()
