@@ -8,7 +8,10 @@ import { check } from './violation.ts'
 /** What happened to a subscriber, for the oracles. */
 export interface SubscriberHistory {
   subscriber: Subscriber
-  /** Each secret with the times between which it signs; the end of a secret is known once it is rotated. */
+  /**
+   * Each secret with the `updated_at` of the version that added it, and with the time at which it ends, known once it is
+   * rotated. Times of versions do not depend on whose clock is ahead.
+   */
   secrets: { text: string; from: number; until: number }[]
   /** The deliveries that an operator sent again or dropped. */
   touched: Set<string>

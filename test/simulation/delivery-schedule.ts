@@ -159,7 +159,7 @@ export class SubscriberOperator {
     }
     this.#write(createSubscriber(subscriber))
     known.set(id, random.pick(behaviors))
-    const secrets = [{ text: secret, from: scheduler.now, until: Number.POSITIVE_INFINITY }]
+    const secrets = [{ text: secret, from: Date.parse(at), until: Number.POSITIVE_INFINITY }]
     this.#history.subscribers.set(id, { subscriber, secrets, touched: new Set(), resent: new Map() })
   }
 
@@ -239,7 +239,8 @@ export class SubscriberOperator {
     this.#write([rotateSecret(subscriber, sealed, { now, settings })])
     const until = now + settings['subscribers.secretOverlapSeconds'] * 1000
     for (const one of secrets) one.until = Math.min(one.until, until)
-    secrets.push({ text, from: now, until: Number.POSITIVE_INFINITY })
+    const { updated_at = '' } = this.#current(subscriber.id, subscriber.tenant_id) ?? {}
+    secrets.push({ text, from: Date.parse(updated_at), until: Number.POSITIVE_INFINITY })
   }
 
   #touch(
