@@ -2,7 +2,6 @@ import { type Code, makeCode } from '#shared/codes/code.ts'
 import { newCode as writesOf } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { withQuery } from '#test/support/examples.ts'
 import { outcome } from '#test/support/outcome.ts'
 import type { Answer, Service } from '#test/support/service.ts'
@@ -139,9 +138,7 @@ export async function stored(service: Service, tenant: string, id: string): Prom
 
 /** Returns the uniqueness locks of a tenant: the key of each and the id of its code. */
 export async function locks(service: Service, tenant: string): Promise<Record<string, unknown>> {
-  const [partition = ''] = partitionsOf(tenant, 'code_lock')
-  const range = { partition, low: '!', high: '~', descending: false, limit: 5000 }
-  const { items } = await service.table.readRange(range)
+  const items = await service.items(tenant, 'code_lock')
   return Object.fromEntries(items.map(({ sk, code_id }) => [sk, code_id]))
 }
 

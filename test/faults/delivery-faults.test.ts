@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { startBudget } from '#shared/platform/base/clock.ts'
 import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
-import { memoryTable } from '#test/simulation/memory-table.ts'
 import {
   type DeliveryService,
   startDeliveries,
@@ -10,6 +8,7 @@ import {
   steadySettings,
 } from '#test/subscribers/delivery-service.ts'
 import { connectionError, memoryRuntime } from '#test/support/memory-runtime.ts'
+import { newMemoryTable } from '#test/support/tables.ts'
 
 /**
  * A sender or a sweep that ends at any of its calls of the table, and any lost response: the queue repeats the message,
@@ -50,10 +49,8 @@ async function faultyDeliveries(): Promise<Faulty> {
   const service = await startDeliveries({
     settings: steadySettings,
     clock: runtime.clock,
-    tables: {
-      ofTest: memoryTable(runtime.store, { clock: runtime.clock, budget: startBudget(runtime.clock, 1e12) }),
-      ofFunctions: runtime.table,
-    },
+    tableName: newMemoryTable(runtime.store),
+    ofFunctions: runtime.table,
   })
   return {
     service,

@@ -7,7 +7,7 @@ import { asOperation, type OperationRef } from '#shared/operations/operation-sto
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
 import type { StepContext } from '#shared/platform/jobs/workflow.ts'
-import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
@@ -98,16 +98,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
       return asOperation(item)
     },
     async customers(tenant) {
-      const found: Item[] = []
-      for (const partition of partitionsOf(tenant, 'customer')) {
-        for (let low = '-'; ; ) {
-          const range = { partition, low, high: '{', descending: false, limit: 1000 }
-          const { items, exhausted } = await table.readRange(range)
-          found.push(...items)
-          if (exhausted) break
-          low = `${items.at(-1)?.sk}!`
-        }
-      }
+      const found = await service.items(tenant, 'customer')
       return found.sort((a, b) => (String(a.email) < String(b.email) ? -1 : 1))
     },
   }

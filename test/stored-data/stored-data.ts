@@ -3,9 +3,9 @@ import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import { manualClock } from '#test/listing/manual-clock.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
-import { tablesInMemory } from '#test/support/dynamodb-client.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
+import { newMemoryTable } from '#test/support/tables.ts'
 
 /** A request with the credentials of its caller: a token is signed for an identity, an API key is a header. */
 export interface StoredRequest {
@@ -40,8 +40,7 @@ export async function serviceOn({
   items,
   files,
 }: Omit<StoredData, 'version' | 'exchanges'>): Promise<Service> {
-  const tableName = `t-${crypto.randomUUID()}`
-  tablesInMemory.set(tableName, storeOf(items))
+  const tableName = newMemoryTable(storeOf(items))
   const clock = manualClock(at)
   const service = await startService({ tableName, clock })
   for (const [name, { text, mediaType }] of Object.entries(files))

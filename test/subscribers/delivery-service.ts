@@ -1,8 +1,7 @@
 import { subscriptions } from '#functions/subscriptions.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { AlertCode, JobLine, Log } from '#shared/platform/base/log.ts'
-import { readAll } from '#shared/platform/listing/merge.ts'
-import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
@@ -16,6 +15,7 @@ import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-del
 import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
 import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
 import { checkDeclared, watchedTable } from '#test/support/declared-table.ts'
+import { entityItems } from '#test/support/dynamodb-client.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newMemoryTable, newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'
@@ -46,6 +46,7 @@ export interface DeliveryService {
   settings: Settings
   clock: MovableClock
   table: Table
+  tableName: string
   alerts: AlertCode[]
   /** The subscribers that the alerts name. */
   alertsAbout: Parameters<Log['alert']>[2][]
@@ -106,8 +107,10 @@ export const steadySettings: Settings = {
 interface Options {
   settings?: Settings
   clock?: MovableClock
-  /** The table as the test reads it, and as the functions use it; a new table without them. */
-  tables?: { ofTest: Table; ofFunctions: Table }
+  /** A new table without it. */
+  tableName?: string
+  /** The table as the functions use it, if it differs. */
+  ofFunctions?: Table
   /** For tests of days, which read much. */
   inMemory?: boolean
 }
@@ -115,12 +118,12 @@ interface Options {
 export async function startDeliveries({
   settings = steadySettings,
   clock = movableClock(startTime),
-  tables,
   inMemory = false,
+  ...options
 }: Options = {}): Promise<DeliveryService> {
-  const name = tables ? '' : await (inMemory ? newMemoryTable() : newTable())
+  const tableName = options.tableName ?? (await (inMemory ? newMemoryTable() : newTable()))
   // The clock of the test goes on by days, and the budget is of the real time.
-  const table = tables?.ofTest ?? openTable(name, { clock, budget: startBudget(systemClock, 3_600_000) })
+  const table = openTable(tableName, { clock, budget: startBudget(systemClock, 3_600_000) })
   let queue: Queued[] = []
   const recent: RecentWork = new Map()
   let events = 0
@@ -133,7 +136,7 @@ export async function startDeliveries({
     return messages.map(() => service.queueIsFull)
   }
   const contextOf = (name: `deliveries.${string}`) => ({
-    table: watchedTable(tables?.ofFunctions ?? table, (call, kind) =>
+    table: watchedTable(options.ofFunctions ?? table, (call, kind) =>
       checkDeclared({ name, use: declaredBy(name), file: 'functions/subscriptions.ts' }, call, kind),
     ),
     clock,
@@ -175,12 +178,7 @@ export async function startDeliveries({
     }
   }
 
-  async function itemsOf(tenant: string, entity: 'delivery' | 'waiting_delivery' | 'audit'): Promise<Item[]> {
-    const range = { low: ' ', high: '\u{10ffff}', descending: false, atOnce: 1000 }
-    const items: Item[] = []
-    for await (const some of readAll(table, partitionsOf(tenant, entity), range)) items.push(...some)
-    return items
-  }
+  const itemsOf = (tenant: string, entity: Entity) => entityItems(tableName, tenant, entity)
 
   /** Returns the time of the first run of the sweep that finds something. */
   async function firstDue(): Promise<number> {
@@ -192,6 +190,7 @@ export async function startDeliveries({
     settings,
     clock,
     table,
+    tableName,
     alerts: [],
     alertsAbout: [],
     jobs: [],

@@ -110,7 +110,9 @@ describe('a copy of a message whose attempt is recorded', () => {
     await service.publish()
     await service.run()
     const { next_at: due = 0 } = await stored()
-    const copies = (await startDeliveries({ clock: service.clock, tables: sameTable() })) as DeliveryService
+    // A process with a queue of its own.
+    const { clock, tableName, table: ofFunctions } = service
+    const copies = await startDeliveries({ clock, tableName, ofFunctions })
     service.clock.advance(due + 60_000 - service.clock.now())
     const { sk } = await stored()
     copies.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery: sk, attempt: 1 }))
@@ -137,9 +139,6 @@ describe('a copy of a message whose attempt is recorded', () => {
     expect(service.queued()).toEqual(before)
   })
 })
-
-/** The table of the service, for a process with a queue of its own. */
-const sameTable = () => ({ ofTest: service.table, ofFunctions: service.table })
 
 describe('a record whose response is lost', () => {
   test('is still followed by the next attempt', async () => {

@@ -9,16 +9,16 @@ import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/
 import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
-import { readMerged } from '#shared/platform/listing/merge.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import { gatewayPathOf, methodsByPath, methodsOf, type Route } from '#shared/platform/request/route.ts'
-import { type Entity, type Item, partitionsOf, shardsOf } from '#shared/platform/table/keys.ts'
+import type { Entity, Item } from '#shared/platform/table/keys.ts'
 import type { Table, TableCall } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Transit } from '#test/simulation/memory-table.ts'
 import { checkDeclared, watchedTable } from './declared-table.ts'
+import { entityItems } from './dynamodb-client.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
@@ -190,11 +190,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         }
       }
     },
-    async items(tenant, entity) {
-      const partitions = partitionsOf(tenant, entity, shardsOf(settings, tenant).reads)
-      const range = { low: '0', high: 'g', descending: false, limit: 5000 }
-      return (await readMerged(table, partitions, range)).items
-    },
+    items: (tenant, entity) => entityItems(tableName, tenant, entity),
   }
 }
 

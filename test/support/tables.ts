@@ -16,9 +16,9 @@ export async function newTable(): Promise<string> {
   return process.env.TABLE === 'memory' ? newMemoryTable() : createTable()
 }
 
-export function newMemoryTable(): string {
+export function newMemoryTable(store = new MemoryStore()): string {
   const name = `t-${crypto.randomUUID()}`
-  tablesInMemory.set(name, new MemoryStore())
+  tablesInMemory.set(name, store)
   return name
 }
 
