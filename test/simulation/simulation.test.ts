@@ -6,7 +6,7 @@ import { simulate } from './run-simulate.ts'
 
 const minutes = 60_000
 const { SIMULATION_RUNS, TEST_ALL, SEED } = process.env
-const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 2000))
+const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 500))
 const seed = Number(SEED ?? 20_261_123)
 
 test(
