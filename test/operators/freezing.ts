@@ -5,6 +5,7 @@ import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { SFNClient } from '@aws-sdk/client-sfn'
 import type { FrozenStack } from '#bin/commands/freeze/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'
+import { lazy } from '#shared/platform/base/cached-load.ts'
 import { movableClock } from '#test/faults/payment-saga.ts'
 import { type SynthesisOptions, withProvisioned } from '#test/infrastructure/stage-settings.ts'
 import { type Resource, type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
@@ -75,9 +76,12 @@ export interface FakeStack extends StackState {
   stop(): Promise<void>
 }
 
+/** Reading templates takes longer than a test. */
+const production = lazy(() => synthesise('prod', { changes: withProvisioned }))
+
 /** Fakes the services of AWS that a freeze uses, with the resources of production. Time is virtual. */
 export async function fakeStack(): Promise<FakeStack> {
-  const prod = await synthesise('prod', { changes: withProvisioned })
+  const prod = await production()
   const state = stateIn(prod)
   const tags: Record<string, Record<string, string>> = {}
   const removed = new Set<string>()
