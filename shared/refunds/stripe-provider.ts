@@ -17,7 +17,6 @@ import {
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
-const noSuchCharge = new Set(['resource_missing', 'account_invalid'])
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
@@ -161,7 +160,8 @@ function refused(error: StripeError): ProviderOutcome {
   const { statusCode, rawType, code = '', param, message } = error
   if (rawType === 'idempotency_error')
     throw new Error('a key of the payment provider stands for another refund')
-  if (noSuchCharge.has(code)) return { status: 'rejected', reason: 'no_such_charge' }
+  if (code === 'resource_missing') return { status: 'rejected', reason: 'no_such_charge' }
+  // A key without access to the account of a tenant says nothing about a charge that an earlier attempt may have refunded.
   if (statusCode === 401 || statusCode === 403)
     throw fail('DEPENDENCY.unavailable', { cause: causeOf(error) })
   // Stripe sends no code if the charge was partly refunded.

@@ -2,6 +2,7 @@ import { asOrder, changedOrder, orderPaid as paidEvents } from '../orders/order.
 import { timestamp } from '../platform/base/clock.ts'
 import { fail, ReportableError } from '../platform/base/failure.ts'
 import { defineEvent, type EventDefinition } from '../platform/events/event-definition.ts'
+import { ownerOf } from '../platform/table/keys.ts'
 import { asRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
 import {
@@ -22,16 +23,20 @@ export const OrderPaid = defineEvent({
 })
 
 /**
- * Moves an order by the transitions of the deployment. In a status without one, the event is ignored.
+ * Moves an order by the transitions of the deployment. In a status without one, or after its erasure, the event is
+ * ignored.
  * @throws NOT_FOUND.order for an order that is unknown, because it may still arrive, or of another tenant
  */
 const orderPaid: Handler = async ({ type, data }, { table, settings, now, requireNotBlocked }) => {
   const key = await table.findById('order', data.id)
   const item = key && (await table.get(key))
   if (!item) throw fail('NOT_FOUND.order')
+  // What is left of an erased order has only its key.
+  const { tenant } = ownerOf(key.pk)
+  if (tenant !== (data.tenant_id ?? tenant)) throw fail('NOT_FOUND.order')
+  if (item.erased_at !== undefined) return 'ignored'
+  await requireNotBlocked(tenant)
   const order = asOrder(item)
-  if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) throw fail('NOT_FOUND.order')
-  await requireNotBlocked(order.tenant_id)
   const moves = settings['orders.statuses'].transitions.filter(({ event }) => event === type)
   const move = moves.find(({ from }) => from === order.status)
   if (!move) return moves.some(({ to }) => to === order.status) ? 'stale' : 'ignored'

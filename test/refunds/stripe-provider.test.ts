@@ -85,7 +85,6 @@ describe('a final response of the provider', () => {
 
   test.each<[string, Partial<ProviderRequest>, string]>([
     ['a charge that does not exist', { chargeId: 'unknown' }, 'no_such_charge'],
-    ['an account that does not exist', { account: 'unknown' }, 'no_such_charge'],
     ['more than was captured', { amount: 100_001 }, 'exceeds_charge'],
     ['a charge that cannot be refunded', { chargeId: 'ch_declined_1' }, 'declined'],
   ])('to %s is the same rejection each time', async (_, changes, reason) => {
@@ -113,7 +112,6 @@ describe('a final response of the provider', () => {
     ['a card error', error(402, { type: 'card_error', code: 'card_declined' }), 'declined'],
     ['a permanent conflict', error(409, { code: 'charge_not_refundable' }), 'declined'],
     ['a charge of another mode', error(400, { code: 'resource_missing' }), 'no_such_charge'],
-    ['an inaccessible account', error(401, { code: 'account_invalid' }), 'no_such_charge'],
   ])('%s', async (_, answer, reason) => {
     const asked = request()
     injectFault(asked, answered(answer))
@@ -175,6 +173,7 @@ describe('an internal error of the service', () => {
     [401, {}],
     [401, { code: 'api_key_expired' }],
     [403, {}],
+    [403, { code: 'account_invalid' }],
   ])('for a rejected key (%d) is not retried', async (status, of) => {
     const asked = request()
     injectFault(asked, answered(error(status, of)))

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { findCart } from '#shared/carts/cart-store.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { handleReceived, receiveEvent, sendEvent } from '#test/support/received-events.ts'
@@ -189,6 +191,13 @@ describe('an event that has no effect', () => {
     expect(logged).toMatchObject([
       { code: 'EVENT_FAILED', eventId: event.event_id, eventType: type, fault: { code } },
     ])
+  })
+
+  test('because its order was erased is ignored', async () => {
+    const id = await place('erased')
+    await eraseOrder({ table: service.table, clock: systemClock, name: 'jane' }, 'erased', id)
+    const { result } = await resultOf('order.paid', { id, tenant_id: 'erased' })
+    expect(result).toBe('ignored')
   })
 
   test('because it names the order of another tenant stays in the queue', async () => {
