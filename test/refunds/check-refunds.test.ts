@@ -101,22 +101,41 @@ describe('the ages that the sweeper logs', () => {
   })
 
   test('name a refund whose request was interrupted as one that the service has not finished', async () => {
-    const id = newId(runtime.clock)
-    const entry = { ...pendingKeyOf('pending-saga', id), tenant, operation: 'refunds.create' }
-    const record = { pk: 'idempotency#busy', sk: 'busy' }
-    await runtime.table.put({
-      item: { ...entry, record, payload_hash: 'h', correlation_id: 'c' },
-      condition: 'none',
-    })
-    const saga = { entry: id, state: {} }
-    const busy = { ...record, state: 'pending', lease_until: runtime.clock.now() + 60 * minute, saga }
-    await runtime.table.put({ item: busy, condition: 'none' })
+    await interrupt()
     runtime.clock.advance(20 * minute)
     expect(await swept()).toEqual(['refunds 1200'])
   })
 })
 
+/** Stores a refund whose request was interrupted, and on which another process works. */
+async function interrupt(): Promise<void> {
+  const id = newId(runtime.clock)
+  const entry = { ...pendingKeyOf('pending-saga', id), tenant, operation: 'refunds.create' }
+  const record = { pk: 'idempotency#busy', sk: id }
+  await runtime.table.put({
+    item: { ...entry, record, payload_hash: 'h', correlation_id: 'c' },
+    condition: 'none',
+  })
+  const saga = { entry: id, state: {} }
+  const busy = { ...record, state: 'pending', lease_until: runtime.clock.now() + 60 * minute, saga }
+  await runtime.table.put({ item: busy, condition: 'none' })
+}
+
 describe('a refund that is pending at the provider', () => {
+  test('is asked about although interrupted refunds take all the time of theirs', async () => {
+    await start(accepted)
+    for (let n = 0; n < 50; n += 1) await interrupt()
+    runtime.clock.advance(20 * minute)
+    runtime.beforeCall = ({ name, input }) => {
+      if (name === 'get' && (input as Item).pk === 'idempotency#busy') runtime.clock.advance(400)
+    }
+    await sweepAll(
+      { ...runtime, log: { ...runtime.log, unfinished: () => {}, job: () => {} } },
+      async () => provider,
+    )
+    expect(requests).toHaveLength(1)
+  })
+
   test('is not asked about before the age of refunds.pendingMinutes', async () => {
     await start(accepted)
     expect(await sweepAfter(14)).toEqual({ finished: 0, left: 0 })
