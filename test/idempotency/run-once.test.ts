@@ -508,6 +508,11 @@ describe('the replay of an earlier request', () => {
     expect(await replay(keyedRequest(runtime, { amount: 6 }))).toBeUndefined()
   })
 
+  test('is undefined while that is in progress', async () => {
+    await leavePending()
+    expect(await replay()).toBeUndefined()
+  })
+
   test('is undefined once the record has expired', async () => {
     await once()
     runtime.clock.advance(lifetimeSeconds * 1000 - 1)

@@ -887,8 +887,8 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('a saga', () => {
-  const pay = () =>
-    service.call({
+  const pay = (by = service) =>
+    by.call({
       ...{ method: 'POST', path: '/tests/pay', as: editor, body: { amount: 5 } },
       headers: { 'Idempotency-Key': 'k' },
     })
@@ -903,6 +903,17 @@ describe('a saga', () => {
     expect(new Set(provider.calls).size).toBe(1)
     expect((await pay()).headers['Idempotency-Status']).toBe('replayed')
     expect(provider.calls).toHaveLength(2)
+  })
+
+  test('counts each attempt until it has an outcome, and no replay', async () => {
+    const limit = { limit: 2, windowSeconds: 60, per: 'tenant', counts: 'requests' } as const
+    const limited = await serve({ 'limits.other': { 'tests.pay': [limit] } as never })
+    provider.conducts = ['down', 'down']
+    const attempts = [await pay(limited), await pay(limited), await pay(limited)]
+    expect(attempts.map(({ status }) => status)).toEqual([503, 503, 429])
+    now += 60_000
+    const later = [await pay(limited), await pay(limited), await pay(limited)]
+    expect(later.map(({ status }) => status)).toEqual([201, 201, 201])
   })
 
   test('that can never succeed is stored as a fault', async () => {

@@ -241,8 +241,9 @@ async function restore(run: Execution, { state }: RecordedSaga): Promise<object>
   return sagaOf(run).recorded ? { ...((await run.decide()) as SagaStart).state, ...state } : state
 }
 
-/** Replays an earlier request with the same key and payload; undefined if there was none. */
+/** Replays a finished request with the same key and payload; undefined if there is none. */
 export async function replayEarlier(run: KeyedExecution): Promise<Outcome | undefined> {
   const record = await findRecord(run)
-  return record?.payload_hash === run.keyed.payloadHash ? replay(run, record) : undefined
+  if (record?.payload_hash !== run.keyed.payloadHash || record.state === 'pending') return undefined
+  return { response: storedResponse(record), status: 'replayed' }
 }
