@@ -29,10 +29,12 @@ export const pathRates: readonly PathRate[] = [
  * Returns the rate rules: logins, password resets and one-time codes by source address, all anonymous requests by source
  * address, and all others by credential. A credential has its own rule for each place in which it is sent, so a second,
  * invented credential does not start a new count. The web ACL cannot verify credentials or signatures: a sender who invents
- * one for each request is limited by the rule for all requests of an address.
+ * one for each request is limited by the rule for all requests of an address. Webhooks have a rule of their own, because few
+ * addresses send all of them.
  */
 export function rateRules(routes: readonly RouteEntry[], settings: Settings): Rule[] {
-  const { anonymous, credentials, addresses, retryAfterSeconds } = settings['limits.webAcl']
+  const { anonymous, credentials, addresses, webhooks, retryAfterSeconds } = settings['limits.webAcl']
+  const signed = hasPath(pathsOf('signature', routes, settings))
   const action = tooManyRequests(retryAfterSeconds)
   const named = { textTransformations: transformations('COMPRESS_WHITE_SPACE', 'LOWERCASE') }
   const rule = (name: string, statement: Statement): Rule => ({
@@ -47,7 +49,8 @@ export function rateRules(routes: readonly RouteEntry[], settings: Settings): Ru
     rule('Tokens', byKey(credentials, { header: { name: 'authorization', ...named } })),
     rule('ApiKeys', byKey(credentials, { header: { name: apiKeyHeader(settings), ...named } })),
     rule('Sessions', byKey(credentials, { cookie: { name: sessionCookie, ...named } })),
-    rule('Addresses', byAddress(addresses)),
+    rule('Addresses', byAddress(addresses, not(signed))),
+    rule('Webhooks', byAddress(webhooks, signed)),
   ]
 }
 

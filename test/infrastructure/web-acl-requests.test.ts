@@ -73,7 +73,7 @@ test('requests unlike any documented one are still blocked', () => {
 /** Whether a rule that limits source addresses counts a request. */
 function isCounted(name: string, request: Partial<InspectedRequest>): boolean {
   const { AggregateKeyType: by, ScopeDownStatement: scope } = ruleNamed(name).RateBasedStatement
-  return by === 'IP' && (scope === undefined || matches(scope, { ...plain, ...request }))
+  return by === 'IP' && matches(scope, { ...plain, ...request })
 }
 const credentials = [{ authorization: 'Bearer x' }, { 'x-api-key': 'k' }, { cookie: '__Host-session=s' }]
 const requestsWith = (auth: string) =>
@@ -110,15 +110,23 @@ describe('an anonymous request is counted by source address', () => {
 })
 
 describe('a sender who invents a credential or a signature for each request', () => {
-  test('is limited below the rate of the gateway', () => {
-    const { Limit: limit, EvaluationWindowSec: seconds } = ruleNamed('Addresses').RateBasedStatement
+  test.each(['Addresses', 'Webhooks'])('is limited below the rate of the gateway by %s', (name) => {
+    const { Limit: limit, EvaluationWindowSec: seconds } = ruleNamed(name).RateBasedStatement
     expect(limit / seconds).toBeLessThan(localSettings['limits.gateway'].requestsPerSecond)
   })
 
-  test.each([...requestsWith('none'), ...requestsWith('bearer'), ...requestsWith('signature')])(
+  test.each([...requestsWith('none'), ...requestsWith('bearer')])(
     'is counted on $operation',
     ({ method, path }) => {
       for (const headers of credentials) expect(isCounted('Addresses', { method, path, headers })).toBe(true)
+    },
+  )
+
+  test.each(requestsWith('signature'))(
+    'is counted apart on $operation, which few addresses call',
+    ({ method, path }) => {
+      const counts = ['Addresses', 'Webhooks'].map((name) => isCounted(name, { method, path }))
+      expect(counts).toEqual([false, true])
     },
   )
 })

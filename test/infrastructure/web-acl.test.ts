@@ -52,6 +52,7 @@ describe('the web ACL', () => {
     'ApiKeys',
     'Sessions',
     'Addresses',
+    'Webhooks',
   ])('too many %s are blocked', (name) => {
     const { CustomResponse: response } = ruleNamed(name)?.Action.Block ?? {}
     const headers = Object.fromEntries(

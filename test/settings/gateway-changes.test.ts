@@ -89,11 +89,19 @@ const rows: Row[] = [
     { all: [50, 100], 'GET /~1health': [5, 10], 'HEAD /~1health': [5, 10] },
   ],
   [
-    // Logins, password resets and one-time codes by address, anonymous requests, credentials, and all of an address.
+    // Logins, password resets and one-time codes by address, anonymous requests, credentials, all of an address, webhooks.
     'limits.webAcl: its rates',
     inRules('WebAcl', ...rates),
-    [[300, 300], [300, 600], [300, 300], [3000, 60], ...Array(3).fill([6000, 60]), [12000, 60]],
-    [[600, 600], [500, 300], [400, 120], [2000, 120], ...Array(3).fill([9000, 300]), [30000, 300]],
+    [[300, 300], [300, 600], [300, 300], [3000, 60], ...Array(3).fill([6000, 60]), [12000, 60], [24000, 60]],
+    [
+      [600, 600],
+      [500, 300],
+      [400, 120],
+      [2000, 120],
+      ...Array(3).fill([9000, 300]),
+      [30000, 300],
+      [60000, 300],
+    ],
   ],
   [
     'limits.webAcl: the versions of the managed rules',

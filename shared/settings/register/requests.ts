@@ -91,13 +91,14 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Whether the rules of the web ACL block or only count, the versions of its managed rules (null is for the local run), the requests that it allows per source address (anonymous ones and, as addresses, all together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
+    'Whether the rules of the web ACL block or only count, the versions of its managed rules (null is for the local run), the requests that it allows per source address (anonymous ones, webhooks, and, as addresses, all others together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
     v.strictObject({
       action: v.picklist(['block', 'count']),
       managedRules: v.strictObject({ knownBadInputs: ruleVersion, common: ruleVersion }),
       anonymous: webAclRate,
       credentials: webAclRate,
       addresses: webAclRate,
+      webhooks: webAclRate,
       logins: webAclRate,
       passwordResets: webAclRate,
       oneTimeCodes: webAclRate,
