@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { pendingEntries } from '#shared/platform/table/table.ts'
@@ -6,7 +7,7 @@ import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { receiveEvent } from '#test/support/received-events.ts'
-import { startService } from '#test/support/service.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf } from '#test/support/signed-events.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
@@ -22,12 +23,12 @@ const clock: Clock = {
   ...systemClock,
   sleep: (milliseconds) => systemClock.sleep(provider.faults === works ? milliseconds : 0),
 }
-const service = await startService({
-  clock,
-  settings: profile('shared/settings/profiles/local.json', {
+const settingsWith = (changes: object) =>
+  profile('shared/settings/profiles/local.json', {
     'refunds.provider': { endpoint, attemptMilliseconds: 300 },
-  }),
-})
+    ...changes,
+  })
+const service = await startService({ clock, settings: settingsWith({}) })
 let tenant: string
 beforeEach(() => {
   provider.faults = works
@@ -39,11 +40,12 @@ interface How {
   amount?: number
   headers?: Record<string, string>
   as?: object
+  by?: Service
 }
 
 /** Requests a refund with its charge as the key. */
-const refund = (charge_id: string, { amount = 700, headers, as = { tenant } }: How = {}) =>
-  service.call({
+const refund = (charge_id: string, { amount = 700, headers, as = { tenant }, by = service }: How = {}) =>
+  by.call({
     method: 'POST',
     path: `/v1/refunds?tenant=${tenant}`,
     as: { role: 'Editor', ...as },
@@ -59,6 +61,19 @@ const report = (type: string, id: string, tenant_id = tenant) => {
   const occurred_at = new Date(Date.now() + 60_000 + reports++).toISOString()
   return receiveEvent(service, eventOf(type, { id, tenant_id }, { occurred_at }))
 }
+
+test('the limit of a tenant in docs/security.md holds for its refunds, and for no other tenant', async () => {
+  const [, text = ''] = /`("refunds\.create": \[.*\])`/.exec(readFileSync('docs/security.md', 'utf8')) ?? []
+  const limits = JSON.parse(`{${text}}`)
+  limits['refunds.create'][0].limit = 2
+  const limited = await startService({ clock, settings: settingsWith({ 'limits.other': limits }) })
+  const charges = ['ch_1', 'ch_1', 'ch_2', 'ch_3', 'ch_1']
+  const statuses: number[] = []
+  for (const charge of charges) statuses.push((await refund(charge, { by: limited })).status)
+  expect(statuses).toEqual([201, 201, 201, 429, 201])
+  tenant = uniqueTenant('refunding')
+  expect((await refund('ch_4', { by: limited })).status).toBe(201)
+})
 
 describe('a refund', () => {
   test('propagates the trace of its request to the provider', async () => {
