@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../platform/audit/record.ts'
 import { timestamp } from '../platform/base/clock.ts'
-import type { AlertCode } from '../platform/base/log.ts'
+import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'
@@ -26,12 +26,12 @@ interface SettleContext {
   /** Milliseconds since 1970. */
   now: number
   /** Raises an alarm. */
-  alert(code: AlertCode): void
+  alert(code: AlertCode, about: AlertSubject): void
 }
 
 /** Returns the dependencies of a settlement at this moment. */
 export function settleContextOf({ table, settings, now, log, correlation }: WorkContext): SettleContext {
-  return { table, settings, now: now(), alert: (code) => log.alert(code, correlation) }
+  return { table, settings, now: now(), alert: (code, about) => log.alert(code, correlation, about) }
 }
 
 interface Settlement {
@@ -66,7 +66,8 @@ export async function settleRefund(
     version: before.version + 1,
   }
   const holds = isEdge ? await holdWrites(after, context) : []
-  if (before.status === 'failed' && isEdge) context.alert('REFUND_PAID_LATE')
+  if (before.status === 'failed' && isEdge)
+    context.alert('REFUND_PAID_LATE', { tenant: before.tenant_id, refund: before.id })
   const effects = {
     writes: [
       replacedRefund(before, after),

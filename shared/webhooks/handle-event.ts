@@ -1,7 +1,7 @@
 import { timestamp } from '../platform/base/clock.ts'
 import { traceOf } from '../platform/base/correlation.ts'
 import { ReportableError } from '../platform/base/failure.ts'
-import type { AlertCode } from '../platform/base/log.ts'
+import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import { commit } from '../platform/idempotency/commit.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
@@ -39,7 +39,7 @@ export async function handleEvent(
   try {
     const now = clock.now()
     const tenant = tenantOf(event, settings)
-    const alert = (code: AlertCode) => log.alert(code, correlation)
+    const alert = (code: AlertCode, about: AlertSubject) => log.alert(code, correlation, about)
     const requireNotBlocked = async (owner: string) => {
       if (await isBlocked(owner, table)) throw new ReportableError('the tenant is blocked')
     }

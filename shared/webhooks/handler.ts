@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { AlertCode } from '../platform/base/log.ts'
+import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -12,7 +12,7 @@ export interface HandlerContext {
   /** Milliseconds since 1970. */
   now: number
   /** Raises an alarm. */
-  alert(code: AlertCode): void
+  alert(code: AlertCode, about: AlertSubject): void
   /** The tenant that the event names; the public tenant if it names none. */
   tenant: string
   /** @throws ReportableError if a tenant is blocked */

@@ -41,7 +41,12 @@ async function apply(effects: Effects<never>) {
 async function report(id: string, one: ProviderReport): Promise<NextStatus> {
   const { table, settings, clock, alerts } = runtime
   const refund = (await findRefund(table, tenant, id)) as Refund
-  const context = { table, settings, now: clock.now(), alert: alerts.push.bind(alerts) }
+  const context = {
+    table,
+    settings,
+    now: clock.now(),
+    alert: (...one: (typeof alerts)[number]) => alerts.push(one),
+  }
   const { next, effects } = await settleRefund(refund, one, context)
   await apply(effects)
   return next
@@ -253,7 +258,7 @@ describe('the hold on a charge that may be refunded once', () => {
     await report(late.id, succeeded(2))
     expect(holders()).toEqual([second.id])
     expect(ledger()).toEqual(['payout 700', 'payout 700'])
-    expect(runtime.alerts).toEqual(['REFUND_PAID_LATE'])
+    expect(runtime.alerts).toEqual([['REFUND_PAID_LATE', { tenant, refund: late.id }]])
   })
 
   test.each([
@@ -273,7 +278,12 @@ describe('the hold on a charge that may be refunded once', () => {
   /** Decides about each report before one of them is committed. The report that is rejected then is repeated. */
   async function reportTogether(all: readonly (readonly [id: string, ProviderReport])[]) {
     const { table, settings, clock, alerts } = runtime
-    const context = { table, settings, now: clock.now(), alert: alerts.push.bind(alerts) }
+    const context = {
+      table,
+      settings,
+      now: clock.now(),
+      alert: (...one: (typeof alerts)[number]) => alerts.push(one),
+    }
     const decisions = []
     for (const [id, one] of all) {
       const refund = (await findRefund(table, tenant, id)) as Refund

@@ -1,5 +1,5 @@
 import { startBudget } from '#shared/platform/base/clock.ts'
-import type { AlertCode, LogReport } from '#shared/platform/base/log.ts'
+import type { AlertCode, AlertSubject, LogReport } from '#shared/platform/base/log.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -14,7 +14,7 @@ export interface MemoryRuntime extends Runtime {
   store: MemoryStore
   table: Table
   reports: LogReport[]
-  alerts: AlertCode[]
+  alerts: [AlertCode, AlertSubject][]
   /** Called before each call of the table takes effect; it may throw the error of a lost request. */
   beforeCall: (call: TableCall<unknown>) => unknown
   /** Called after the effect; it may throw the error of a lost response. */
@@ -26,7 +26,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const clock = movableClock(Date.parse('2026-03-01T12:00:00Z'))
   const store = new MemoryStore({ now: () => clock.now() })
   const reports: LogReport[] = []
-  const alerts: AlertCode[] = []
+  const alerts: MemoryRuntime['alerts'] = []
   const deriveKey = keyDerivation()
   const none = () => {
     throw new Error('not part of this test')
@@ -52,7 +52,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
       unfinished: none,
       job: none,
       event: none,
-      alert: (code) => alerts.push(code),
+      alert: (code, _, about) => alerts.push([code, about]),
       reconciled: none,
       probed: none,
     },

@@ -56,6 +56,9 @@ export type LogCode =
 /** What an operator must look at, each with its alarm. */
 export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED'
 
+/** What an alert is about, by id. */
+export type AlertSubject = { tenant: string } & ({ refund: string } | { subscriber: string })
+
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
 export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
 
@@ -113,8 +116,8 @@ export interface JobLine {
 export interface Log {
   request(line: RequestLine): void
   report(notice: LogReport): void
-  /** Logs and counts what an alarm reports, and which subscriber it is about. */
-  alert(code: AlertCode, correlation: Correlation, about?: { tenant: string; subscriber: string }): void
+  /** Logs and counts what an alarm reports, and what it is about. */
+  alert(code: AlertCode, correlation: Correlation, about: AlertSubject): void
   relay(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
   /** Logs a received event that failed, or counts one that was ignored. */
   event(line: EventLine): void
