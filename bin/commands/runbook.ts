@@ -7,14 +7,13 @@ const opening = `# Runbook
 
 Generated from the alarms by \`npx commerce runbook\`. Each section is named like its alarm, without the name of the stack. The
 name contains the severity: \`page\` means now, \`ticket\` the next working day; \`silent\` alarms only feed pages. STACK is the name
-of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. The name of a
-log group begins with STACK and ends with the text that is shown; for functions of nested stacks, the name of the nested stack is in
-between. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
+of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. In the name of a
+log group, … stands for text that CloudFormation generates. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
 no resource ids. The audit holds the ids. All alarms that are raised now, and the trace of a log line with \`xray_trace_id\`:
 
-${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
+${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK --alarm-types MetricAlarm CompositeAlarm\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
 All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
 docs/examples/operator-unmask-policy.json, too.
 
@@ -38,6 +37,8 @@ The addresses that the web ACL blocks now, by the id of the web ACL \`WebAcl…\
 ${fenced('sh', 'aws wafv2 list-web-acls --scope REGIONAL\naws wafv2 get-rate-based-statement-managed-keys --scope REGIONAL --web-acl-name WEB_ACL_NAME --web-acl-id WEB_ACL_ID --rule-name AnonymousRequests')}
 The access log has the address of each request, masked. With docs/examples/operator-unmask-policy.json, which
 belongs to a role for emergencies only:
+
+Log group \`STACK…-AccessLog…\`:
 
 ${fenced('', 'fields unmask(sourceIp) as address\n| stats count(*) as requests by address, route, status\n| sort requests desc\n| limit 20')}
 Block an address within a minute, and admit it again later:
@@ -96,8 +97,8 @@ function section(definition: AlarmDefinition): string {
   const { id, severity, impact, act, queries = [], commands = [] } = definition
   const look = [
     ...queries.map(
-      ({ group, query }) =>
-        `Log group \`STACK…-${group}…\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
+      ({ group, name = `STACK…-${group}…`, query }) =>
+        `Log group \`${name}\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
     ),
     ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
   ]

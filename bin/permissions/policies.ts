@@ -67,6 +67,7 @@ const encrypting = {
   dynamodb: /^dynamodb:/,
   secretsmanager: /^secretsmanager:/,
   sqs: /^sqs:(Receive|Send)Message$/,
+  states: /^states:/,
 }
 
 const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
@@ -74,8 +75,13 @@ const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
 )
 const table = ofService('dynamodb', 'table/commerce-*')
 
-/** Permissions for the commands of the AWS CLI in the runbook and in docs/operations.md, and for the dashboard. */
+/** Permissions for the commands of the AWS CLI in the runbook and in the docs, and for the dashboard. */
 const procedures: readonly Statement[] = [
+  {
+    Sid: 'CancelADeployment',
+    Action: 'cloudformation:CancelUpdateStack',
+    Resource: ofService('cloudformation', 'stack/commerce-*'),
+  },
   { Sid: 'QueryLogs', Action: 'logs:StartQuery', Resource: logGroups },
   {
     Sid: 'ShowDashboardAndTraces',
@@ -136,6 +142,11 @@ const procedures: readonly Statement[] = [
   passRole('BackUpWithTheRoleOfTheStack', 'commerce-*-BackupRole*', 'backup'),
   passRole('ChangeSchedulesWithTheirRoles', 'commerce-*', 'scheduler'),
   { Sid: 'FindWhatListenersLeft', Action: ['events:ListRules', 'sqs:ListQueues'], Resource: '*' },
+  {
+    Sid: 'EmptyTheDeadLettersOfTheBus',
+    Action: 'sqs:PurgeQueue',
+    Resource: ofService('sqs', 'commerce-*-EventBusDeadLetters*'),
+  },
   { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
   {
     Sid: 'DescribeSecrets',

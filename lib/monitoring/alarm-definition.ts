@@ -34,12 +34,13 @@ export type Threshold = {
 
 /**
  * A CloudWatch Logs Insights query. `group` is the logical id of its log group without the hash. CloudFormation
- * prefixes the id with the name of the stack and then of the nested stack, if any.
+ * prefixes the id with the name of the stack and then of the nested stack, if any. A log group with a fixed name has
+ * that instead, as `name`.
  */
-export interface LogQuery {
-  group: string
-  query: string
-}
+export type LogQuery = { query: string } & (
+  | { group: string; name?: undefined }
+  | { name: string; group?: undefined }
+)
 
 /**
  * Returns a name such as `commerce-prod-page-OrdersCreateBurnsFast`. The policies of the topics and of the key allow
@@ -50,14 +51,29 @@ export function alarmName(stage: string, audience: Severity | 'silent', id: stri
 }
 
 export const rollback = 'npx commerce rollback --stack STACK'
+/** The response to an alarm that a freeze raises begins with it. */
+export const duringFreeze =
+  'During a freeze this is expected: change nothing, npx commerce unfreeze ends it. Otherwise'
 export const lastDeployment = 'If it began with a deployment, roll back with npx commerce rollback.'
 export const ledger = 'npx commerce ledger list --tenant T --stack STACK'
 export const listExecutions =
   'aws stepfunctions list-executions --state-machine-arn IMPORT_MACHINE_ARN --status-filter'
 
-/** Returns the query for the failures that a function logs. */
+/**
+ * The condition of the lines that Lambda itself writes about a function that failed: one with the thrown error, and lines
+ * without fields about a timeout or the end of its process.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
+ */
+const crashed = 'ispresent(errorType) or @message like /Invoke Error|Task timed out|Runtime exited/'
+
+/** Returns the query for the failures that a function logs, and for its crashes. */
 export function errorsInLog(functionName: string): LogQuery[] {
-  const query =
-    'fields @timestamp, code, fault.name, fault.at.0 | filter level = "ERROR" | sort @timestamp desc'
+  const query = `fields @timestamp, code, fault.name, fault.at.0, errorType, @message | filter level = "ERROR" or ${crashed} | sort @timestamp desc`
   return [{ group: `${pascalCase(functionName)}Log`, query }]
+}
+
+/** Returns the query for the crashes of a function, which logs nothing about them itself. */
+export function crashesInLog(functionName: string): LogQuery {
+  const query = `fields @timestamp, errorType, @message | filter ${crashed} | sort @timestamp desc`
+  return { group: `${pascalCase(functionName)}Log`, query }
 }

@@ -4,15 +4,16 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { pascalCase, preflight, unknownRoute } from '../function-entries.ts'
 import {
   type AlarmDefinition,
+  duringFreeze,
   errorsInLog,
   lastDeployment,
-  ledger,
   listExecutions,
   rollback,
 } from './alarm-definition.ts'
 import { spilledCalls, usedConcurrency } from './concurrency-measures.ts'
 import { alarmOfStep, alarmsOfConsumer } from './consumer-alarms.ts'
 import * as measures from './measures.ts'
+import { refundAlarms } from './refund-alarms.ts'
 import { failureShareOfApi } from './request-measures.ts'
 import { alarmsOfRoute } from './route-alarms.ts'
 
@@ -24,16 +25,24 @@ export const apiFailing: AlarmDefinition = {
   id: 'ApiFailing',
   severity: 'page',
   impact: 'More than 5 % of all requests fail.',
-  act: `Check on the dashboard which routes fail and with which error codes. Read https://health.aws.amazon.com/health/status for DynamoDB, Lambda and API Gateway: it needs no support plan. ${lastDeployment}`,
+  act: `${duringFreeze} check on the dashboard which routes fail and with which error codes. Read https://health.aws.amazon.com/health/status for DynamoDB, Lambda and API Gateway: it needs no support plan. ${lastDeployment}`,
   commands: [rollback],
   thresholds: [{ measure: failureShareOfApi(5), above: 5 }],
 }
 
-/** The late payouts, by the functions that book them. The audit has the same correlation ids. */
-const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
-  group: `${name}Log`,
-  query: 'fields @timestamp, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
-}))
+/**
+ * Returns the command that prints the functions with a count above 0 in the last hour.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html
+ */
+function functionsBy(metricName: string): string {
+  const search = `SEARCH('{AWS/Lambda,FunctionName} MetricName="${metricName}"', 'Sum', 300)`
+  const queries = JSON.stringify([{ Id: 'functions', Expression: search }]).replaceAll("'", "'\\''")
+  return [
+    'aws cloudwatch get-metric-data --start-time $(($(date +%s) - 3600)) --end-time $(date +%s) --output table',
+    "--query 'MetricDataResults[?sum(Values) > `0`].[Label,sum(Values)]'",
+    `--metric-data-queries '${queries}'`,
+  ].join(' \\\n  ')
+}
 
 /** Every alarm of a stage that raises alarms. The runbook lists them too. */
 export const alarmDefinitions: readonly AlarmDefinition[] = [
@@ -48,55 +57,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
   })),
   ...subscriptions.flatMap(alarmsOfConsumer),
   ...steps.map(alarmOfStep),
-  {
-    id: 'RefundsPendingLong',
-    severity: 'page',
-    impact:
-      'The service has not finished a refund for 15 minutes. The payment provider does not answer, or it is unknown whether it has paid.',
-    act: 'Find out what delays it, and look up its status at the payment provider. Pay nothing back by hand: the service tries again each minute.',
-    queries: errorsInLog('sagas.finish'),
-    commands: [ledger],
-    thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
-  },
-  {
-    id: 'RefundsUnsettledLong',
-    severity: 'ticket',
-    impact:
-      'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'Look up its status at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
-    queries: errorsInLog('sagas.finish'),
-    commands: [ledger],
-    // A bank may take that long: https://docs.stripe.com/refunds
-    thresholds: [{ measure: measures.oldestUnfinished('open_refunds'), above: 10 * 24 * 3600 }],
-  },
-  {
-    id: 'RefundPaidLate',
-    severity: 'ticket',
-    impact:
-      'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
-    act: 'Find the late payout in the audit: action refund_succeeded, with the status failed before it. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
-    queries: latePayouts,
-    commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
-    thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
-  },
-  {
-    id: 'RefundsDiffer',
-    severity: 'ticket',
-    impact:
-      'The ledger differs from the refunds of the payment provider: money was paid twice, or the ledger lacks a payout.',
-    act: 'Find the tenants in the log, print their differences, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
-    queries: [
-      {
-        group: 'RefundsReconcileLog',
-        query: 'filter code = "REFUNDS_DIFFER" | stats sum(differences) by tenant',
-      },
-    ],
-    commands: [
-      'npx commerce refunds reconcile --tenant T --from TIME --to TIME --settings FILE --stack STACK',
-      ledger,
-    ],
-    thresholds: [{ measure: measures.ledgerDifferences, above: 0 }],
-  },
+  ...refundAlarms,
   {
     id: 'SubscriberDisabled',
     severity: 'ticket',
@@ -147,8 +108,12 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'EventBusDeadLettersPresent',
     severity: 'ticket',
     impact: 'The event bus could not encrypt or decrypt events. Their subscribers did not receive them.',
-    act: 'Check that the key of the stage is enabled and that its policy names events.amazonaws.com. Then replay the events of that time.',
-    commands: ['npx commerce events replay --from TIME --to TIME --stack STACK'],
+    act: 'Check that the key of the stage is enabled and that its policy names events.amazonaws.com. Then redrive events.relay with the times between which events were lost: it publishes the same events again, to subscribers outside AWS, too, and names those that it cannot rebuild. Then empty the dead-letter queue of the bus, which ends the alarm.',
+    commands: [
+      'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
+      'aws sqs list-queues --queue-name-prefix STACK-EventBusDeadLetters',
+      'aws sqs purge-queue --queue-url QUEUE_URL',
+    ],
     thresholds: [{ measure: measures.deadLettersOf(busName), above: 0 }],
   },
   {
@@ -163,8 +128,8 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'FunctionsThrottled',
     severity: 'ticket',
     impact: 'Lambda throttles functions of this account: some requests fail, and queued work waits.',
-    act: 'Find the throttled function. Raise the account’s quota of concurrent executions, or the function’s reserved concurrency.',
-    commands: ['aws lambda get-account-settings'],
+    act: `${duringFreeze} find the throttled function. Raise the account’s quota of concurrent executions, or the function’s reserved concurrency.`,
+    commands: [functionsBy('Throttles'), 'aws lambda get-account-settings'],
     thresholds: [{ measure: measures.throttledCalls, above: 0, periods: 3 }],
   },
   {
@@ -183,6 +148,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'Operations with provisioned concurrency get more requests at once than executions are kept ready: some requests meet a cold start.',
     act: 'Find out which function, and whether the load is legitimate (‘Who causes the load’ in the runbook). If it lasts, raise limits.provisionedConcurrency of its operation and deploy. If the command reports FAILED, the version does not start: fix it, or roll back.',
     commands: [
+      functionsBy('ProvisionedConcurrencySpilloverInvocations'),
       'aws lambda get-provisioned-concurrency-config --function-name NAME --qualifier live',
       'aws lambda get-account-settings',
     ],
@@ -196,7 +162,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     act: 'Find out in the log of the web ACL which rule blocks which paths. If callers are legitimate, set limits.webAcl.action to count and deploy. Block an attacker by its address.',
     queries: [
       {
-        group: 'WebAclLog',
+        name: 'aws-waf-logs-STACK',
         query: 'filter action = "BLOCK" | stats count(*) by terminatingRuleId, httpRequest.uri',
       },
     ],

@@ -2,7 +2,15 @@ import type { StepEntry } from '#functions/steps.ts'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { maxDelaySeconds } from '#shared/subscribers/delivery-queue.ts'
 import { pascalCase } from '../function-entries.ts'
-import { type AlarmDefinition, errorsInLog, type LogQuery, listExecutions } from './alarm-definition.ts'
+import {
+  type AlarmDefinition,
+  duringFreeze,
+  errorsInLog,
+  type LogQuery,
+  lastDeployment,
+  listExecutions,
+  rollback,
+} from './alarm-definition.ts'
 import * as measures from './measures.ts'
 
 type QueueSource = Extract<Subscription['source'], { queue: unknown }>
@@ -15,8 +23,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
   const { name, source } = subscription
   if (source === 'pool.token') {
     // Logins fail with this function, and the alarm of the login route pages.
-    const act = 'If it began with a deployment, deploy the commit before it with -c rollout=bypass.'
-    return [failing(subscription, act)]
+    return [failing(subscription, lastDeployment, [rollback])]
   }
   if (source === 'operators') return [failing(subscription, 'Run the command again.')]
   if (source === 'every.minute') return alarmsOfMinute(subscription)
@@ -68,7 +75,7 @@ function alarmsOfMinute(subscription: Subscription): AlarmDefinition[] {
       id: `${pascalCase(name)}NotRunning`,
       severity: 'page',
       impact: `${impact} ${name} has not completed a run for ten minutes.`,
-      act: 'Check that its schedule exists and is enabled, and find the error in the log of its function.',
+      act: `${duringFreeze} check that its schedule exists and is enabled, and find the error in the log of its function.`,
       queries: errorsInLog(name),
       commands: ['aws scheduler list-schedules'],
       thresholds: [{ measure: measures.completedRunsOf(name), below: 1, periods: 2 }],
@@ -101,11 +108,8 @@ function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDe
   const { queue, daily = false } = source
   const redrive = redriveOf(queue)
   const lateAfter = daily ? 6 * 3600 : 900 + (queue === 'deliveries' ? maxDelaySeconds : 0)
-  const first = failing(
-    subscription,
-    'Failed messages are kept in its dead-letter queue: redrive it afterwards.',
-    [redrive],
-  )
+  const after = 'Failed messages are kept in its dead-letter queue: redrive it afterwards.'
+  const first = failing(subscription, after, [redrive])
   return [
     first,
     {
@@ -120,6 +124,7 @@ function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDe
       ...first,
       id: `${pascalCase(name)}Late`,
       severity: daily ? 'ticket' : 'page',
+      act: `${duringFreeze} find the error in the log and fix it. ${after}`,
       impact: `${impact} Messages have been waiting for ${daily ? 'six hours' : `${lateAfter / 60} minutes`}.`,
       // Longer than all attempts at one message together, and than the delay before a retry to a subscriber. An older
       // message waits because nothing is handled.
@@ -163,7 +168,7 @@ function alarmsOfDaily(failing: AlarmDefinition, name: string): AlarmDefinition[
       ...failing,
       id: `${pascalCase(name)}NotRunning`,
       impact: `${failing.impact} ${name} has not run for 26 hours.`,
-      act: 'Check that its schedule exists and is enabled, and may send to the queue. On a new stage the alarm ends with the first run.',
+      act: `${duringFreeze} check that its schedule exists and is enabled, and may send to the queue. On a new stage the alarm ends with the first run.`,
       commands: ['aws scheduler list-schedules'],
       thresholds: [{ measure: measures.completedRunsOf(name, measures.hour), below: 1, periods: 26 }],
     },

@@ -1,7 +1,14 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import type { Route } from '#shared/platform/request/route.ts'
 import { pascalCase } from '../function-entries.ts'
-import { type AlarmDefinition, type LogQuery, lastDeployment, ledger, rollback } from './alarm-definition.ts'
+import {
+  type AlarmDefinition,
+  crashesInLog,
+  type LogQuery,
+  lastDeployment,
+  ledger,
+  rollback,
+} from './alarm-definition.ts'
 import * as measures from './request-measures.ts'
 
 /**
@@ -38,10 +45,14 @@ function failureAlarms(entry: RouteEntry): AlarmDefinition[] {
   const { operation, impact } = route
   const id = pascalCase(operation)
   const failing = {
-    queries: queriesOf(entry, [
-      `${failedBy} | stats count(*) by error_code, fault.name, fault.at.0`,
-      `${failedBy} | fields @timestamp, correlation_id, error_code | sort @timestamp desc`,
-    ]),
+    queries: [
+      ...queriesOf(entry, [
+        `${failedBy} | stats count(*) by error_code, fault.name, fault.at.0`,
+        `${failedBy} | fields @timestamp, correlation_id, error_code | sort @timestamp desc`,
+      ]),
+      // The alarms count them as well.
+      crashesInLog(functionOf(entry).name),
+    ],
     commands: [...commandsOn(route), rollback],
   }
   // Only webhooks have no error budget: no user waits, and senders retry.
@@ -51,7 +62,7 @@ function failureAlarms(entry: RouteEntry): AlarmDefinition[] {
         id: `${id}Failing`,
         severity: 'page',
         impact,
-        act: `Find out which error codes it returns. ${remedyOf(route)}`,
+        act: `Find out which error codes it returns, or why it crashes. ${remedyOf(route)}`,
         ...failing,
         thresholds: [{ measure: measures.failedRequests(route), above: 2 }],
       },
@@ -66,7 +77,7 @@ function failureAlarms(entry: RouteEntry): AlarmDefinition[] {
       id: `${id}Burns${rate}`,
       severity,
       impact: `${impact} Failures use up the error budget of ${budget} % more than ${times} times as fast as it allows.`,
-      act: `${urgency}: find out which error codes it returns. ${remedyOf(route)}`,
+      act: `${urgency}: find out which error codes it returns, or why it crashes. ${remedyOf(route)}`,
       ...failing,
       thresholds: [
         { window: 'Long', measure: long, above },

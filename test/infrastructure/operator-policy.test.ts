@@ -47,15 +47,13 @@ const sections = operations
   .filter((one) => !/^## (Region or account lost|Rotate the secret of the deployment)\n/.test(one))
 const ofOperations = actionsIn(sections.join('\n')).filter((action) => !action.startsWith('iam:'))
 const ofRunbook = actionsIn(page)
+const [, rollingBack = ''] = read('docs/deployment.md').split('## Rolling back\n')
+const ofRollbacks = actionsIn(rollingBack.split('\n## ')[0] ?? '')
 
 /** Actions that no command names. */
 const implied = {
   'a query with SOURCE finds its log groups': ['logs:DescribeLogGroups'],
-  'the dashboard is a page of the console': [
-    'cloudwatch:GetDashboard',
-    'cloudwatch:GetMetricData',
-    'cloudwatch:ListDashboards',
-  ],
+  'the dashboard is a page of the console': ['cloudwatch:GetDashboard', 'cloudwatch:ListDashboards'],
   'DynamoDB checks these for a restore': [
     'dynamodb:ConditionCheckItem',
     'dynamodb:DescribeContinuousBackups',
@@ -83,8 +81,13 @@ describe('the policy of operators', () => {
     expect(actions).toContain(action)
   })
 
+  test.each(ofRollbacks)('permits %s, which docs/deployment.md calls to roll back', (action) => {
+    expect(actions).toContain(action)
+  })
+
   test('permits nothing that no command needs', () => {
-    const needed = [findStack, ...Object.values(commandActions).flat(), ...ofOperations, ...ofRunbook]
+    const called = [...ofOperations, ...ofRunbook, ...ofRollbacks]
+    const needed = [findStack, ...Object.values(commandActions).flat(), ...called]
     const known = new Set([...needed, ...Object.values(implied).flat()])
     expect(actions.filter((action) => !known.has(action))).toEqual([])
   })
@@ -95,8 +98,12 @@ describe('the policy of operators', () => {
     expect(texts.join('').length).toBeLessThanOrEqual(10_240)
   })
 
-  test('is compared with the commands of both pages', () => {
-    expect([ofOperations.length > 5, ofRunbook.length > 10]).toEqual([true, true])
+  test('is compared with the commands of all pages', () => {
+    expect([ofOperations.length > 5, ofRunbook.length > 10, ofRollbacks.length > 0]).toEqual([
+      true,
+      true,
+      true,
+    ])
   })
 
   test('queries the log groups of the stack and of its web ACLs', async () => {
@@ -114,6 +121,22 @@ describe('the policy of operators', () => {
   test('permits operators to read the key without an intermediate service', () => {
     const found = statements.filter(({ Action }) => Action === 'kms:DescribeKey')
     expect(found.map(({ Condition }) => Object.keys(Condition ?? {}))).toEqual([['ForAnyValue:StringLike']])
+  })
+
+  test('permits operators to use the key through every service that encrypts what they read', () => {
+    const found = statements.filter(({ Action }) => Action.includes('kms:Decrypt'))
+    const services = ['dynamodb', 'secretsmanager', 'sqs', 'states'].map((name) => `${name}.*.amazonaws.com`)
+    expect(found.map(({ Condition }) => Condition?.StringLike?.['kms:ViaService'])).toEqual([services])
+  })
+
+  test('permits operators to empty no queue but the dead letters of the bus', async () => {
+    const { template } = await templatesOf('prod')
+    const queues = idsOf(template, 'AWS::SQS::Queue').map(
+      (id) => `arn:aws:sqs:*:111122223333:commerce-prod-${id}`,
+    )
+    const [purge] = statements.filter(({ Action }) => Action === 'sqs:PurgeQueue')
+    const [start = '-'] = `${purge?.Resource}`.replace('commerce-*', 'commerce-prod').split(/\*$/)
+    expect(queues.filter((arn) => arn.startsWith(start))).toHaveLength(1)
   })
 
   test('permits operators to pass the roles of backups and schedules, and no other', () => {

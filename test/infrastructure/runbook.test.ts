@@ -1,6 +1,11 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { describe, expect, test } from '@jest/globals'
 import { filledByOutputs, runbook, runbookOf } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
+import { pausedConsumers } from '#lib/freeze.ts'
 import { deadLettersOutput, functionOutput, pascalCase } from '#lib/function-entries.ts'
 import type { AlarmDefinition } from '#lib/monitoring/alarm-definition.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
@@ -8,7 +13,7 @@ import { busiestQueries } from '#lib/monitoring/busiest.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 import { moreRoutes, withDomain, withProvisioned } from './stage-settings.ts'
-import { type Resource, resourcesOf, type Synthesis, templatesOf } from './synthesis.ts'
+import { idsOf, type Resource, resourcesOf, type Synthesis, templatesOf } from './synthesis.ts'
 
 /** With every alarm that settings can add. */
 const prod = await templatesOf('prod', { changes: withProvisioned })
@@ -29,6 +34,14 @@ const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
 const notifying = all.filter(([, { Properties }]) => Properties.AlarmActions)
 const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
 
+/** The name of the alarm that notifies of this one: itself or its parent. */
+function ownerOf(alarm: [string, Resource]): string {
+  const [owner = alarm] = notifying.filter(([, { Properties }]) =>
+    Properties.AlarmRule?.includes(`"<${alarm[0]}.Arn>"`),
+  )
+  return alarmNameOf(owner)
+}
+
 /** The log groups that a runbook queries, as patterns of their names. */
 function askedIn(text: string): RegExp[] {
   return [...text.matchAll(/^Log group `(\S+)`/gm)].map(([, name = '']) => {
@@ -37,11 +50,13 @@ function askedIn(text: string): RegExp[] {
   })
 }
 
-/** The names that CloudFormation generates for the log groups. A nested stack has a name like any resource. */
+/** The fixed names of log groups, or those that CloudFormation generates. A nested stack has a name like any resource. */
 function groupsOf({ stacks }: Synthesis): string[] {
   return Object.entries(stacks).flatMap(([path, its]) => {
     const stack = path === 'commerce-prod' ? path : `commerce-prod-${path}NestedStack0A1B2C3D-1X2Y3Z`
-    return resourcesOf(its, 'AWS::Logs::LogGroup').map(([id]) => `${stack}-${id}-1X2Y3Z`)
+    return resourcesOf(its, 'AWS::Logs::LogGroup').map(
+      ([id, { Properties }]) => Properties.LogGroupName ?? `${stack}-${id}-1X2Y3Z`,
+    )
   })
 }
 
@@ -52,12 +67,7 @@ describe('the runbook', () => {
   })
 
   test('names each silent alarm in the section of its parent', () => {
-    for (const alarm of silent) {
-      const [owner = ''] = notifying.flatMap((one) =>
-        one[1].Properties.AlarmRule?.includes(`"<${alarm[0]}.Arn>"`) ? [alarmNameOf(one)] : [],
-      )
-      expect(sections.get(owner)).toContain(`\`${alarmNameOf(alarm)}\``)
-    }
+    for (const alarm of silent) expect(sections.get(ownerOf(alarm))).toContain(`\`${alarmNameOf(alarm)}\``)
     expect(silent.length).toBeGreaterThan(0)
   })
 
@@ -84,13 +94,82 @@ describe('the runbook', () => {
     expect(found.length).toBeGreaterThan(notifying.length)
   })
 
+  test('names the log group of each query', () => {
+    const queries = page.match(/^(Log group `\S+`:\n\n)?```\n\w/gm) ?? []
+    expect(queries.length).toBeGreaterThan(notifying.length)
+    expect(queries.filter((one) => !one.startsWith('Log'))).toEqual([])
+  })
+
+  test('finds crashes, which functions do not log themselves', () => {
+    const alarmed = all.filter(([, { Properties }]) =>
+      JSON.stringify(Properties).includes('"MetricName":"Errors"'),
+    )
+    const names = new Set(alarmed.map(ownerOf))
+    expect(names.size).toBeGreaterThan(30)
+    const crashes = 'ispresent(errorType) or @message like /Invoke Error|Task timed out|Runtime exited/'
+    for (const name of names) expect(sections.get(name)).toContain(crashes)
+  })
+
   test('names the log group of a function in a nested stack', () => {
     const [definition] = alarmDefinitions as [AlarmDefinition]
     const queries = [{ group: 'ExtraRead1Log', query: 'fields @timestamp' }]
-    const [asked = /^$/] = askedIn(runbook([{ ...definition, queries }]))
+    const asked = askedIn(runbook([{ ...definition, queries }])).at(-1) ?? /^$/
     expect(groupsOf(grown).filter((name) => asked.test(name))).toEqual([
       expect.stringMatching(/^commerce-prod-ExtraArea.*-ExtraRead1Log/),
     ])
+  })
+
+  test('lists raised alarms of both kinds: nearly all pages are composite alarms', () => {
+    expect(page).toMatch(/^aws cloudwatch describe-alarms .*--alarm-types MetricAlarm CompositeAlarm$/m)
+  })
+
+  const ofPaused = pausedConsumers.flatMap(({ name }) =>
+    [...sections.keys()].filter((one) => new RegExp(`-${pascalCase(name)}(Late|NotRunning)$`).test(one)),
+  )
+  test.each([...ofPaused, 'page-ApiFailing', 'ticket-FunctionsThrottled'])(
+    'says that a freeze raises %s, and what ends it',
+    (alarm) => {
+      expect(sections.get(alarm)).toContain('**Response:** During a freeze this is expected: change nothing')
+      expect(sections.get(alarm)).toContain('npx commerce unfreeze')
+    },
+  )
+
+  test.each(ofPaused.filter((alarm) => alarm.endsWith('NotRunning')))(
+    'and docs/operations.md know that a freeze raises %s',
+    async (alarm) => {
+      const operations = await readFile(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+      expect(operations).toContain(`\`${alarm.replace(/^\w+-/, '')}\``)
+    },
+  )
+
+  test.each(['Throttles', 'ProvisionedConcurrencySpilloverInvocations'])(
+    'finds the functions with %s by a command to paste',
+    async (metric) => {
+      const found = page.match(/^aws cloudwatch get-metric-data (?:.*\\\n)*.*/gm)
+      const command = found?.find((one) => one.includes(metric))
+      // A stand-in for the AWS CLI that prints its last argument.
+      const script = `aws() { printf '%s' "\${@: -1}"; }\n${command}`
+      const { stdout } = await promisify(execFile)('bash', ['-c', script])
+      const Expression = `SEARCH('{AWS/Lambda,FunctionName} MetricName="${metric}"', 'Sum', 300)`
+      expect(JSON.parse(stdout)).toEqual([{ Id: 'functions', Expression }])
+    },
+  )
+
+  test.each([
+    ['page-RefundsPendingLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    ['ticket-RefundsUnsettledLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    [
+      'ticket-EventBusDeadLettersPresent',
+      'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
+    ],
+    ['ticket-LoginAddClaimsFailing', 'npx commerce rollback --stack STACK'],
+  ])('answers %s by `%s`', (alarm, command) => {
+    expect(sections.get(alarm)?.split('\n')).toContain(command)
+  })
+
+  test('finds the dead-letter queue of the bus by its name', () => {
+    const [, id] = /list-queues --queue-name-prefix STACK-(\w+)/.exec(page) ?? []
+    expect(idsOf(template, 'AWS::SQS::Queue')).toContain(id)
   })
 
   test('of a stack needs only outputs that the stack has', () => {

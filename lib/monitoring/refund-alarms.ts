@@ -1,0 +1,64 @@
+import { type AlarmDefinition, errorsInLog, ledger } from './alarm-definition.ts'
+import * as measures from './measures.ts'
+
+/** The refunds of a tenant without an outcome. No metric names the tenant. */
+const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --stack STACK'
+
+/** The late payouts, by the functions that book them. The audit has the same correlation ids. */
+const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
+  group: `${name}Log`,
+  query: 'fields @timestamp, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
+}))
+
+/** The alarms of refunds that wait, were paid late, or differ from those of the payment provider. */
+export const refundAlarms: readonly AlarmDefinition[] = [
+  {
+    id: 'RefundsPendingLong',
+    severity: 'page',
+    impact:
+      'The service has not finished a refund for 15 minutes. The payment provider does not answer, or it is unknown whether it has paid.',
+    act: 'List the pending refunds of each tenant of refunds.account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute.',
+    queries: errorsInLog('sagas.finish'),
+    commands: [pendingRefunds],
+    thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
+  },
+  {
+    id: 'RefundsUnsettledLong',
+    severity: 'ticket',
+    impact:
+      'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
+    act: 'List the pending refunds of each tenant of refunds.account, or all of them to find a payout without facts. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
+    queries: errorsInLog('sagas.finish'),
+    commands: [pendingRefunds],
+    // A bank may take that long: https://docs.stripe.com/refunds
+    thresholds: [{ measure: measures.oldestUnfinished('open_refunds'), above: 10 * 24 * 3600 }],
+  },
+  {
+    id: 'RefundPaidLate',
+    severity: 'ticket',
+    impact:
+      'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
+    act: 'Find the late payout in the audits of the tenants of refunds.account, by the correlation id of the log: action refund_succeeded, with the status failed before it. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
+    queries: latePayouts,
+    commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
+    thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
+  },
+  {
+    id: 'RefundsDiffer',
+    severity: 'ticket',
+    impact:
+      'The ledger differs from the refunds of the payment provider: money was paid twice, or the ledger lacks a payout.',
+    act: 'Find the tenants in the log, print their differences, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
+    queries: [
+      {
+        group: 'RefundsReconcileLog',
+        query: 'filter code = "REFUNDS_DIFFER" | stats sum(differences) by tenant',
+      },
+    ],
+    commands: [
+      'npx commerce refunds reconcile --tenant T --from TIME --to TIME --settings FILE --stack STACK',
+      ledger,
+    ],
+    thresholds: [{ measure: measures.ledgerDifferences, above: 0 }],
+  },
+]
