@@ -17,7 +17,8 @@ const unique = (pattern: RegExp, text: string) => [
 describe('the pages on deployment and operation', () => {
   const outputs = [
     ...unique(/output_of (\w+)/g, pages),
-    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|ZoneId))`/g, pages),
+    ...unique(/OutputKey=='(\w+)'/g, pages),
+    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|VaultName|ZoneId))`/g, pages),
   ]
 
   test.each(outputs)('name the output %s, which the stack has', (name) => {

@@ -28,6 +28,7 @@ const withoutBackups = {
   because: 'the local stage has no backups',
   test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
 }
+const oneRegion = 'the local AWS is one region'
 const withoutWebAcl = 'the local AWS has no web ACL'
 
 /** The commands below the headings of the page that the local AWS cannot play, with the tests that stand for them. */
@@ -49,6 +50,7 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       test: { file: facts, title: 'list the resources of a stack by a command that lists more than 100' },
     },
     { command: 'aws backup', ...withoutBackups },
+    { command: 'TIME=', ...withoutBackups },
     {
       command: 'KEY=',
       because: 'the local stage has no key',
@@ -57,19 +59,29 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
   ],
   'Region or account lost': [
     {
-      command: 'aws backup update-region-settings',
+      command: 'aws backup',
       because: 'the local stage has no backups',
       test: { file: 'test/infrastructure/facts.test.ts', title: 'on %s: %s' },
     },
     { command: 'VERSION=', ...replicated },
     { command: 'aws secretsmanager', ...replicated },
     {
-      command: 'AWS_REGION=eu-central-1 npx cdk deploy',
-      because: 'the local AWS is one region',
+      command: 'npx cdk deploy',
+      because: oneRegion,
       test: {
         file: 'test/infrastructure/documented-commands.test.ts',
         title: '`%s` fails for the missing credentials',
       },
+    },
+    {
+      command: 'GATEWAY=',
+      because: oneRegion,
+      test: { file: facts, title: 'name the output %s, which the stack has' },
+    },
+    {
+      command: 'npx commerce freeze',
+      because: oneRegion,
+      test: { file: 'test/operators/freeze.test.ts', title: 'waits until the gateway refuses a write' },
     },
   ],
   'Rotate the secret of the deployment': [
