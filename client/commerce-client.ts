@@ -67,6 +67,7 @@ interface AnyOptions {
   params?: { header?: Record<string, unknown>; query?: object }
   headers?: Record<string, unknown>
   body?: unknown
+  parseAs?: string
 }
 
 /** Creates a client of the service at `baseUrl`. It retries failed attempts and generates Idempotency-Keys. */
@@ -102,13 +103,14 @@ export function commerceClient(options: ClientOptions): CommerceClient {
       ...given.headers,
     }
     const { data, error, response } = await send(method, path, {
+      parseAs: 'text',
       ...given,
       headers,
       params: { ...given.params, header },
     })
     if (!response.ok && response.status !== 304) throw refusal(error, response, key)
     return {
-      data,
+      data: given.parseAs === undefined ? contentOf(data, response) : data,
       status: response.status,
       replayed: response.headers.get('Idempotency-Status') === 'replayed',
       etag: response.headers.get('ETag') ?? undefined,
@@ -152,6 +154,12 @@ export function commerceClient(options: ClientOptions): CommerceClient {
   function bound(method: Method) {
     return (path: string, given?: AnyOptions) => call(method, path, given)
   }
+}
+
+/** Returns the content of a success by its media type: a value of JSON, or a text such as CSV. */
+function contentOf(text: unknown, { headers }: Response): unknown {
+  if (!text) return undefined
+  return /[/+]json\b/.test(headers.get('Content-Type') ?? '') ? JSON.parse(String(text)) : text
 }
 
 function refusal(error: unknown, response: Response, key: string | undefined) {

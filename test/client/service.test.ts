@@ -138,8 +138,11 @@ describe('discount codes', () => {
     const body = 'code,type,name,expiry_at\r\nAUTUMN,fixed-500,Autumn,2099-01-01T00:00:00Z\r\n'
     const imported = await client.POST('/codes:import', { body })
     expect(imported.data.counts).toEqual({ total: 1, succeeded: 1, failed: 0 })
-    const exported = await client.GET('/codes:export', { parseAs: 'text' })
-    expect(exported.data).toContain('AUTUMN,fixed-500,Autumn')
+    const exported = await client.GET('/codes:export')
+    const csv: string = exported.data
+    expect(csv).toContain('AUTUMN,fixed-500,Autumn')
+    const { data } = await client.GET('/codes:export', { parseAs: 'stream' })
+    expect(await new Response(data).text()).toBe(csv)
   })
 
   test('are listed page by page after an offset', async () => {
