@@ -16,7 +16,10 @@ describe('since the last release there is still', () => {
     expect(current.errors[code]).toEqual(error)
   })
 
-  test('each setting', () => {
-    expect(current.settings).toEqual(expect.arrayContaining(released.settings))
-  })
+  test.each(['settings', 'receivedEvents', 'clientExports', 'clientMethods'] as const)(
+    'each of %s',
+    (kind) => {
+      expect(current[kind]).toEqual(expect.arrayContaining(released[kind]))
+    },
+  )
 })

@@ -15,7 +15,14 @@ const { '/v1/orders': orders, '/codes': codes } = document.paths
 const paths = { '/v1/orders': { post: orders.post }, '/codes': { post: codes.post } }
 /** Two operations without references, so each test changes one place only. */
 const released = resolved(
-  { ...document, paths, components: { securitySchemes: document.components.securitySchemes } },
+  {
+    ...document,
+    paths,
+    components: {
+      securitySchemes: document.components.securitySchemes,
+      schemas: { Order: document.components.schemas.Order },
+    },
+  },
   document,
 )
 
@@ -70,6 +77,9 @@ describe('a breaking change is rejected', () => {
       'a tighter limit of a request',
       (document) => Object.assign(sent(document).properties.amount_minor, { maximum: 5 }),
     ],
+    ['another operation id', (document) => Object.assign(order(document), { operationId: 'placeOrder' })],
+    ['a removed tag', (document) => order(document).tags.pop()],
+    ['a removed schema', ({ components }) => delete components.schemas.Order],
     ['a scope', (document) => Object.assign(order(document), { security: [{ bearer: ['orders:write'] }] })],
   ])('%s', async (_, change) => {
     expect(await after(change)).not.toEqual([])
