@@ -66,7 +66,7 @@ export interface paths {
         put: operations["replaceCode"];
         /**
          * Soft-delete a discount code; delete a discount code permanently
-         * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Applies to force=true. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit. An API key needs the scope `codes:write`.
+         * @description Soft-deletes a code: it disappears from lists and can be restored. Deleting it again changes nothing and returns the same response. An API key needs the scope `codes:write`. Delete a discount code permanently: Applies to force=true. Only the audit record remains, and the text of the code can be used again. Only the role Admin may use it. The header X-Audit-Log-Reason must state the reason for the audit. API keys are not accepted.
          */
         delete: operations["deleteCode"];
         /**
@@ -134,7 +134,7 @@ export interface paths {
     "/login": {
         /**
          * Log in with a password
-         * @description Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.
+         * @description Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay. Too many logins from one address on the network get a CAPTCHA: 405 with the header x-amzn-waf-action: captcha, without the error envelope.
          */
         post: operations["signIn"];
     };
@@ -148,7 +148,7 @@ export interface paths {
     "/imports": {
         /**
          * Import customers
-         * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
+         * @description Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file in the body that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file_url always gets a new operation; if its file was imported before, the operation ends with the result of that import. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After. An API key needs the scope `imports:write`.
          */
         post: operations["createImport"];
     };
@@ -455,7 +455,10 @@ export interface components {
         WebhookEvent: {
             event_id: string;
             type: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description UTC, ending in Z.
+             */
             occurred_at: string;
             data: components["schemas"]["WebhookEventData"];
             source?: string;
@@ -466,6 +469,7 @@ export interface components {
             tracestate?: string;
             baggage?: string;
         };
+        /** @description An event without tenant_id belongs to the tenant public. */
         WebhookEventData: {
             id: string;
         } & {
@@ -486,7 +490,8 @@ export interface components {
         SeeOther: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
-                Location: components["headers"]["Location"];
+                /** @description A link to the file at the file store, on another host. It needs no credentials. */
+                Location?: string;
                 [name: string]: unknown;
             };
             content?: never;
@@ -495,6 +500,7 @@ export interface components {
         BadRequest: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "Idempotency-Status": components["headers"]["IdempotencyStatus"];
                 [name: string]: unknown;
             };
             content: {
@@ -558,6 +564,7 @@ export interface components {
         Forbidden: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -650,7 +657,6 @@ export interface components {
         InternalServerError: {
             headers: {
                 "X-Correlation-Id": components["headers"]["CorrelationId"];
-                "Idempotency-Status": components["headers"]["IdempotencyStatus"];
                 [name: string]: unknown;
             };
             content: {
@@ -703,7 +709,7 @@ export interface components {
         SetCookie: string;
         /** @description The path of the created resource on the same host. Resolve it against the URL of the request; do not append it to the base URL. */
         Location: string;
-        /** @description Seconds to wait before a retry. */
+        /** @description Seconds to wait before the next request. */
         RetryAfter: number;
         /** @description How to authenticate (RFC 6750). details.www_authenticate repeats it. On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate. */
         Challenge: string;
@@ -783,7 +789,6 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -1055,6 +1060,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -1154,7 +1160,6 @@ export interface operations {
                 "updated_at.lt"?: string;
             };
             header?: {
-                "If-Match"?: components["parameters"]["OptionalIfMatch"];
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];
                 "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
@@ -1803,6 +1808,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
@@ -1847,6 +1853,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
@@ -1932,6 +1939,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
@@ -2023,6 +2031,7 @@ export interface operations {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
                     ETag: components["headers"]["ETag"];
+                    "Retry-After": components["headers"]["RetryAfter"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2077,6 +2086,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    "Retry-After": components["headers"]["RetryAfter"];
                     "Idempotency-Status": components["headers"]["IdempotencyStatus"];
                     [name: string]: unknown;
                 };
@@ -2123,6 +2133,7 @@ export interface operations {
                     "application/health+json": components["schemas"]["Health"];
                 };
             };
+            403: components["responses"]["Forbidden"];
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -15,6 +15,7 @@ import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { pascalCase, withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema, opened } from './openapi/schemas.ts'
 import { ownership } from './openapi.ts'
+import { deliveredHeaders, receivedHeaders, signatureForm } from './signature.ts'
 import { version } from './version.ts'
 
 /** Events in all of their versions. */
@@ -114,7 +115,12 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
       messages: { ...published.components, ...delivered.components, ...received.components },
       schemas,
       securitySchemes: {
-        signature: { type: 'httpApiKey', in: 'header', name: settings['webhooks.scheme'].signatureHeader },
+        signature: {
+          type: 'httpApiKey',
+          in: 'header',
+          name: settings['webhooks.scheme'].signatureHeader,
+          description: signatureForm(settings),
+        },
       },
     },
   }
@@ -185,31 +191,15 @@ function deliveredContent(event: EventDefinition, settings: Settings): Json {
   return { headers: deliveredHeaders(settings), payload }
 }
 
-function deliveredHeaders(settings: Settings): Json {
-  const { idHeader, timestampHeader, signatureHeader, digest, prefix } = settings['webhooks.scheme']
-  const described = {
-    [idHeader]: 'The event_id. It is the same in every attempt: handle it once.',
-    [timestampHeader]: 'The time of the attempt, in seconds since 1970.',
-    [signatureHeader]: `${prefix} and base64 of HMAC-${digest.toUpperCase()} over id.timestamp.body, with the raw body. While a secret is rotated, one for each secret, separated by spaces.`,
-  }
-  const properties = Object.entries(described).map(([name, description]) => [
-    name,
-    { type: 'string', description, 'x-open-point': 'webhooks.scheme' },
-  ])
-  return {
-    title: 'DeliveredHeaders',
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    required: Object.keys(described),
-  }
-}
-
 function receivedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
   const title = `Received${nameOf(type, version)}`
   const described = { title: `${title}Data`, ...jsonSchema(data(settings)) }
   const properties = { type: { const: type }, version: { const: version }, data: described }
   const required = version === impliedVersion ? {} : { required: ['version'] }
-  return { payload: { title, allOf: [jsonSchema(webhookEvent(settings)), { properties, ...required }] } }
+  return {
+    headers: receivedHeaders(settings),
+    payload: { title, allOf: [jsonSchema(webhookEvent(settings)), { properties, ...required }] },
+  }
 }
 
 /** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */

@@ -7,6 +7,7 @@ import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
 import { type Json, opened, openPoint } from './openapi/schemas.ts'
 import { sharedParameters } from './openapi/shared-parameters.ts'
+import { signatureDescription } from './signature.ts'
 import { version } from './version.ts'
 
 /** The license and the contact of both descriptions. */
@@ -37,7 +38,14 @@ export function openapiDocument(settings: Settings): Json {
     {
       paths,
       parameters: sharedParameters(settings),
-      responses: { ...successes(settings), ...sharedErrorResponses(paths, settings) },
+      responses: {
+        ...successes(settings),
+        ...sharedErrorResponses(
+          routes.map(({ route }) => route),
+          paths,
+          settings,
+        ),
+      },
     },
     schemas,
   )
@@ -74,7 +82,7 @@ export function openapiDocument(settings: Settings): Json {
         Location: header(
           'The path of the created resource on the same host. Resolve it against the URL of the request; do not append it to the base URL.',
         ),
-        RetryAfter: header('Seconds to wait before a retry.', { type: 'integer', minimum: 0 }),
+        RetryAfter: header('Seconds to wait before the next request.', { type: 'integer', minimum: 0 }),
         Challenge: header(
           'How to authenticate (RFC 6750). details.www_authenticate repeats it. On AWS, API Gateway sends it as x-amzn-Remapped-WWW-Authenticate.',
         ),
@@ -112,7 +120,10 @@ function successes(settings: Settings): Json {
     SeeOther: {
       description: `Location is a link to the file. It is valid for ${linkSeconds} seconds.`,
       ...openPoint('codes.export'),
-      headers: { ...correlation, Location: reference('headers', 'Location') },
+      headers: {
+        ...correlation,
+        Location: header('A link to the file at the file store, on another host. It needs no credentials.'),
+      },
     },
   }
 }
@@ -137,7 +148,11 @@ function securitySchemes(settings: Settings): Json {
       'auth.csrf',
       `The value of the cookie ${csrfCookie}, which is set together with the session cookie.`,
     ),
-    signature: key(settings['webhooks.scheme'].signatureHeader, 'webhooks.scheme'),
+    signature: key(
+      settings['webhooks.scheme'].signatureHeader,
+      'webhooks.scheme',
+      signatureDescription(settings),
+    ),
   }
 }
 

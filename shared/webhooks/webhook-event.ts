@@ -18,8 +18,13 @@ export const webhookEvent = perSettings((settings) => {
   const fields = {
     event_id: id,
     type: v.pipe(v.string(), v.regex(/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/), v.maxLength(64)),
-    occurred_at: v.pipe(utcInstant, v.metadata({ description: 'UTC, ending in Z.' })),
-    data: v.pipe(v.objectWithRest({ id }, v.unknown()), v.title('WebhookEventData')),
+    occurred_at: utcInstant,
+    data: v.pipe(
+      v.objectWithRest({ id }, v.unknown()),
+      v.description(`An event without tenant_id belongs to the tenant ${settings['auth.publicTenant']}.`),
+      openPoint('auth.publicTenant'),
+      v.title('WebhookEventData'),
+    ),
     source,
     source_service: source,
     version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),

@@ -173,6 +173,20 @@ describe('the headers of a delivered event', () => {
 })
 
 describe('received events', () => {
+  test('have the headers that senders sign, and say what their fields mean', () => {
+    const { messages, schemas } = kept.components
+    for (const [name, { headers }] of Object.entries<Any>(messages))
+      if (name.startsWith('received.')) expect(headers.$ref).toBe('#/components/schemas/ReceivedHeaders')
+    for (const headers of [schemas.ReceivedHeaders, schemas.DeliveredHeaders])
+      expect(headers.properties['webhook-signature'].description).toContain(
+        '`v1,` followed directly by the base64',
+      )
+    const sent = { eventId: 'e-1', body: '{}', at: 0, secrets: [webhookSecret] }
+    expect(schemas.ReceivedHeaders.required).toEqual(Object.keys(signingHeaders(sent, localSettings)))
+    expect(schemas.WebhookEvent.properties.occurred_at.description).toBe('UTC, ending in Z.')
+    expect(schemas.WebhookEventData.description).toContain(`tenant ${localSettings['auth.publicTenant']}.`)
+  })
+
   test.each(sampleEvents)('of type $type match asyncapi.json', ({ type, data }: SampleEvent) => {
     const valid = checkOf(`received.${type}.v1`)
     const event = { event_id: 'e-1', type, occurred_at: '2026-01-01T00:00:00Z', data }

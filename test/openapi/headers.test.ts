@@ -17,13 +17,22 @@ const standard = ['accept', 'content-type', 'content-encoding', 'authorization',
 const schemes = Object.values<Any>(components.securitySchemes)
 const credentials = schemes.filter((scheme) => scheme.in === 'header').map(({ name }) => name.toLowerCase())
 
+/** The headers that some responses have. */
+const sometimesSent = new Set(
+  Object.values<Any>(paths).flatMap((methods) =>
+    Object.values<Any>(methods).flatMap((operation) =>
+      Object.values<Any>(operation.responses).flatMap(({ headers }) => Object.keys(headers)),
+    ),
+  ),
+)
+
 let service: Service
 beforeAll(async () => {
   service = await startService()
 })
 
 test.each(routes.map(({ route }) => [route.operation, route] as const))(
-  '%s reads the headers that it describes, and no others',
+  '%s reads and sends the headers that it describes, and no others',
   async (_, route) => {
     const { path, headers, body } = await exampleOf(route, service, 'acme')
     const as = { tenant: 'acme', role: 'Admin', scope: 'codes:read codes:write' }
@@ -37,12 +46,20 @@ test.each(routes.map(({ route }) => [route.operation, route] as const))(
       body,
     })
     expect(answer.status).toBe(route.reply.status(localSettings))
-    const { parameters } = paths[pathOf(route, localSettings)][route.method.toLowerCase()]
+    const { parameters, responses } = paths[pathOf(route, localSettings)][route.method.toLowerCase()]
     const described = parameters
       .filter((one: Any) => one.in === 'header')
       .map((one: Any) => one.name.toLowerCase())
     const read = [...service.headersRead].filter((name) => ![...standard, ...credentials].includes(name))
+    // If-Match of a list is read to be rejected: its tag is weak.
+    if (route.listing) described.push('if-match')
     expect(read.toSorted()).toEqual(described.filter((name: string) => isOfRoute(name)).toSorted())
+
+    const { headers: sent, content } = responses[answer.status]
+    const describable = Object.keys(answer.headers).filter((name) => sometimesSent.has(name))
+    expect(Object.keys(sent).toSorted()).toEqual(expect.arrayContaining(describable))
+    const { items } = content?.['application/json']?.example ?? {}
+    if (items) expect(answer.json.items[0].status).toBe(items[0].status)
 
     /** A reason is described for both forms of DELETE and read by the permanent one only. */
     function isOfRoute(name: string): boolean {

@@ -31,7 +31,7 @@ export async function clientTypes(description: OpenAPI3): Promise<string> {
   return [header, types, ...namedTypes(description), errorCodes(description)].join('')
 }
 
-/** Names an error response after its status: those of one status differ only in their examples. */
+/** Names an error response after its status: those of one status differ only in their examples and some headers. */
 function byStatus(reference: string, responses: Record<string, object>): string {
   const name = reference.replace('#/components/responses/', '')
   const response = responses[name] as { description: string; content?: unknown } | undefined

@@ -1,10 +1,20 @@
+import type { Settings } from '#shared/settings/register.ts'
 import type { Json } from './schemas.ts'
+
+/** The operation whose response an example shows. */
+interface Shown {
+  operation: string
+  settings: Settings
+}
 
 const id = '01a1fd42-cae3-848a-b36e-b4be13e97000'
 const token = 'eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl'
 const link = 'https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c'
 
-/** Example values by the name of their field. `Component.field` takes precedence; undefined leaves a field out. */
+/**
+ * Example values by the name of their field. `Component.field` takes precedence, then `Component.Component of the field`.
+ * A function returns a value that differs by operation or deployment; undefined leaves a field out.
+ */
 const values: Record<string, unknown> = {
   id,
   tenant_id: 'acme',
@@ -21,6 +31,7 @@ const values: Record<string, unknown> = {
   created_by: 'user-1',
   soft_deleted: false,
   'DiscountCode.state': 'active',
+  'DiscountCode.type': ({ settings }: Shown) => Object.keys(settings['codes.types'])[0],
   charge_id: 'ch_1',
   'Refund.status': 'succeeded',
   page_size: 25,
@@ -40,8 +51,9 @@ const values: Record<string, unknown> = {
   row: 1,
   'RejectedRow.code': 'VALIDATION.email',
   'RejectedRow.field': 'email',
-  'RowResult.status': 201,
+  'RowResult.status': ({ operation }: Shown) => (operation === 'codes.bulk-update' ? 200 : 201),
   'RowResult.error': undefined,
+  'BulkResult.RowCounts': { total: 1, succeeded: 1, failed: 0 },
   total: 2,
   succeeded: 1,
   failed: 1,
@@ -55,14 +67,20 @@ const values: Record<string, unknown> = {
 }
 
 /** Returns an example of a schema. @param names the names under which its value is looked up, the best first */
-export function exampleOf(schema: Json, ...names: string[]): unknown {
+export function exampleOf(schema: Json, shown: Shown, ...names: string[]): unknown {
   const known = names.find((name) => Object.hasOwn(values, name))
-  if (known !== undefined) return values[known]
+  const value = known === undefined ? undefined : values[known]
+  if (known !== undefined) return typeof value === 'function' ? value(shown) : value
   const { title, properties, items, 'x-extensible-enum': members, minimum = 1 } = schema
   if (properties) {
     const fields = Object.entries(properties as Record<string, Json>)
-    return Object.fromEntries(fields.map(([name, of]) => [name, exampleOf(of, `${title}.${name}`, name)]))
+    return Object.fromEntries(
+      fields.map(([name, of]) => [
+        name,
+        exampleOf(of, shown, `${title}.${name}`, `${title}.${of.title}`, name),
+      ]),
+    )
   }
-  if (items) return [exampleOf(items as Json)]
+  if (items) return [exampleOf(items as Json, shown)]
   return (members as unknown[] | undefined)?.[0] ?? (schema.type === 'string' ? names.at(-1) : minimum)
 }

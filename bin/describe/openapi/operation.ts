@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import type { RouteEntry } from '#functions/routes.ts'
-import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { permissions, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { bodyTypesOf, hasBody, type Route, takesSession } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { keyScopesOf } from './api-keys.ts'
 import { reference } from './components.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
 import { exampleOf } from './examples.ts'
@@ -37,11 +38,11 @@ function description({ route, folder }: RouteEntry, settings: Settings) {
   for (const hidden of [throttle, bodyBytes, replyBytes, reply.replayStatus]) hidden?.(settings)
   return {
     summary: route.summary,
-    description: [route.description, keyDescription(route, settings)].join(' ').trim(),
+    description: [route.description, ...conditions(route, settings)].join(' '),
     tags: [folder.split('/')[0]],
     deprecated: isDeprecated(route, settings) || undefined,
     security: securityOf(route, settings),
-    ...(route.auth === 'bearer' && { 'x-api-key-scopes': apiKeyScopes(route, settings) ?? null }),
+    ...(route.auth === 'bearer' && { 'x-api-key-scopes': keyScopesOf(route, settings) ?? null }),
     parameters: parametersOf(route, settings),
     ...(body && { requestBody: requestBody(route, body, settings) }),
     responses: { ...successes(route, settings), ...errorResponses(route, settings) } as Record<string, Json>,
@@ -86,12 +87,18 @@ function successes(route: Route, settings: Settings): Json {
       ...common,
       ...(reply.etag && etag),
       ...(reply.location && location),
+      ...(reply.retryAfter && { 'Retry-After': reference('headers', 'RetryAfter') }),
       ...(reply.attachment && { 'Content-Disposition': reference('headers', 'ContentDisposition') }),
       ...(route.setsCookies && { 'Set-Cookie': reference('headers', 'SetCookie') }),
       ...(idempotency !== 'none' && { 'Idempotency-Status': reference('headers', 'IdempotencyStatus') }),
     },
     ...(described && {
-      content: { [mediaType]: { schema: described, example: exampleOf(described, mediaType) } },
+      content: {
+        [mediaType]: {
+          schema: described,
+          example: exampleOf(described, { operation: route.operation, settings }, mediaType),
+        },
+      },
     }),
     ...(byProfile && openPoint(byProfile)),
   }
@@ -102,9 +109,19 @@ function successes(route: Route, settings: Settings): Json {
   }
 }
 
+/** Returns a sentence for each condition of the caller's role, key and reason. */
+function conditions(route: Route, settings: Settings): string[] {
+  const { access, reason } = route
+  const isForAdmins = access && permissions[access].Editor === 'deny' && permissions[access].Viewer === 'deny'
+  return [
+    ...(isForAdmins ? ['Only the role Admin may use it.'] : []),
+    ...(reason ? [`The header ${reason(settings).header} must state the reason for the audit.`] : []),
+    ...(route.auth === 'bearer' ? [keyDescription(route, settings)] : []),
+  ]
+}
+
 function keyDescription(route: Route, settings: Settings): string {
-  if (route.auth !== 'bearer') return ''
-  const scopes = apiKeyScopes(route, settings)
+  const scopes = keyScopesOf(route, settings)
   if (!scopes) return 'API keys are not accepted.'
   return `An API key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`
 }
@@ -113,7 +130,7 @@ function securityOf(route: Route, settings: Settings): Json[] {
   if (route.auth === 'none') return []
   if (route.auth === 'signature') return [{ signature: [] }]
   const scopes = tokenScopes(route, settings)
-  const apiKey = apiKeyScopes(route, settings) ? [{ apiKey: scopes }] : []
+  const apiKey = keyScopesOf(route, settings) ? [{ apiKey: scopes }] : []
   const session = takesSession(route, settings) ? [{ session: [], csrf: [] }] : []
   return [{ bearer: scopes }, ...apiKey, ...session]
 }

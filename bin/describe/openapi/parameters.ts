@@ -9,9 +9,11 @@ import { type Json, jsonSchema, openPoint } from './schemas.ts'
 export function parametersOf(route: Route, settings: Settings): Json[] {
   const { auth, reason, listing } = route
   const readsTag = route.reply.etag && route.method === 'GET'
+  // The tags of lists are weak, so If-Match never matches one.
+  const matchesTag = readsTag && !listing
   const shared = [
     ...(route.ifMatch === 'required' ? ['IfMatch'] : []),
-    ...(route.ifMatch === 'accepted' || readsTag ? ['OptionalIfMatch'] : []),
+    ...(route.ifMatch === 'accepted' || matchesTag ? ['OptionalIfMatch'] : []),
     ...(route.idempotency === 'none' ? [] : [idempotencyKeyOf(route, settings)]),
     ...(route.ifMatch || readsTag ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),

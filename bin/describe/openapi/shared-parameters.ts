@@ -82,7 +82,7 @@ function preconditions(): Json {
     ),
     OptionalIfMatch: header(
       'If-Match',
-      'The entity tag that the caller has read. The response is 412 if the item has changed since. * matches any item that exists.',
+      'The entity tag that the caller has read. The response is 412 if the item has changed since, or if the tag is weak. * matches any item that exists.',
     ),
   }
 }

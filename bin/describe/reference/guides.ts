@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { routes } from '#functions/routes.ts'
-import { apiKeyScopes, permissions, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { permissions, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { keyScopesOf } from '../openapi/api-keys.ts'
 import { htmlOf } from './markdown.ts'
 import { textPage } from './pages.ts'
 
@@ -62,6 +63,6 @@ function accessOf(route: Route, settings: Settings): string[] {
   const { Viewer, Editor, Admin } = permissions[access]
   const reach = [Viewer, Editor, Admin].map((one) => (one === 'deny' ? '–' : one))
   const session = settings['auth.sessionOperations'].includes(operation) ? 'yes' : '–'
-  const scopes = [tokenScopes(route, settings), apiKeyScopes(route, settings) ?? []]
+  const scopes = [tokenScopes(route, settings), keyScopesOf(route, settings) ?? []]
   return [...reach, session, ...scopes.map((list) => list.map((scope) => `\`${scope}\``).join(' ') || '–')]
 }

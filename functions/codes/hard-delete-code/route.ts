@@ -9,7 +9,7 @@ export const route = defineRoute({
   when: { parameter: 'force', value: 'true' },
   summary: 'Delete a discount code permanently',
   description:
-    'Applies to force=true. Only the audit record remains, and the text of the code can be used again. A header states the reason for the audit.',
+    'Applies to force=true. Only the audit record remains, and the text of the code can be used again.',
   auth: 'bearer',
   access: 'hard_delete',
   scope: 'codes:write',

@@ -35,7 +35,13 @@ export const route = defineRoute({
       settings['codes.share'].body === 'code' ? CodeView(settings) : v.undefined(),
     ),
   },
-  errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.soft_deleted'],
+  errors: [
+    // 403, not 404: the caller sent the grantee, so there is nothing to hide.
+    { code: 'AUTHZ.scope.tenant', status: 403 },
+    'NOT_FOUND.code',
+    'CONFLICT.etag.mismatch',
+    'CONFLICT.soft_deleted',
+  ],
   uses: [],
   table: { get: ['code'], find: ['code'] },
   impact: 'No discount code can be shared.',

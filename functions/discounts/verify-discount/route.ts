@@ -35,7 +35,12 @@ export const route = defineRoute({
   errors: [
     'VALIDATION.code.length.exceeds',
     'VALIDATION.code.charset',
-    'CONFLICT.code.not_combinable',
+    { code: 'CONFLICT.code.not_combinable', stored: true },
+    {
+      code: 'NOT_FOUND.code',
+      stored: true,
+      when: (settings) => settings['discount.rejection'].status === 404,
+    },
     'NOT_FOUND.cart',
   ],
   uses: ['secret.read'],

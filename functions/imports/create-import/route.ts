@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/imports',
   summary: 'Import customers',
   description:
-    'Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After.',
+    'Starts the import of a CSV file of customers with a header. The body is the file, or its https URL. The response contains the id of the operation to poll. An invalid row is rejected and does not affect other rows. A file in the body that was imported or is being imported is not imported again: the response contains the first operation and the header Idempotency-Status: replayed. A file_url always gets a new operation; if its file was imported before, the operation ends with the result of that import. A file whose import failed, was canceled or is being canceled is imported again. A tenant that exceeds its limit of operations in progress gets 429 with Retry-After.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',

@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/login',
   summary: 'Log in with a password',
   description:
-    'Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay.',
+    'Returns the tokens of a user. A wrong password, an unknown e-mail address and an account that is disabled, locked or needs a new password get the same response. A second factor or a new password is entered at the identity provider. An Idempotency-Key is ignored, because tokens are not stored for a replay. Too many logins from one address on the network get a CAPTCHA: 405 with the header x-amzn-waf-action: captcha, without the error envelope.',
   auth: 'none',
   idempotency: 'none',
   confidential: true,

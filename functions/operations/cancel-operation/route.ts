@@ -18,7 +18,11 @@ export const route = defineRoute({
   ifMatch: 'accepted',
   body: () => NoFields,
   example: () => ({}),
-  reply: { status: (settings) => settings['operations.cancel'].status, schema: OperationView },
+  reply: {
+    status: (settings) => settings['operations.cancel'].status,
+    schema: OperationView,
+    retryAfter: true,
+  },
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
   uses: [],
   table: {

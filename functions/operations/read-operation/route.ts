@@ -11,7 +11,7 @@ export const route = defineRoute({
   auth: 'bearer',
   access: 'read',
   idempotency: 'none',
-  reply: { status: () => 200, schema: OperationView, etag: true },
+  reply: { status: () => 200, schema: OperationView, etag: true, retryAfter: true },
   errors: ['NOT_FOUND.operation'],
   uses: ['rejects.read'],
   table: { get: ['operation'], find: ['operation'] },

@@ -30,7 +30,7 @@ export const route = defineRoute({
   body: () => OtpVerification,
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => Session },
-  errors: ['VALIDATION.email', 'CODE.invalid'],
+  errors: ['VALIDATION.email', { code: 'CODE.invalid', stored: true }],
   uses: ['secret.read'],
   table: { get: ['otp'], put: ['otp', 'session'] },
   impact: 'Nobody can log in with a one-time code.',

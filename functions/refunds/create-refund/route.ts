@@ -19,9 +19,9 @@ export const route = defineRoute({
   example: () => ({ charge_id: 'ch_1', amount: 500 }),
   reply: { status: () => 201, schema: RefundView, location: true },
   errors: [
-    'NOT_FOUND.charge',
-    'POLICY.refund.exceeds_charge',
-    'POLICY.refund.declined',
+    { code: 'NOT_FOUND.charge', stored: true },
+    { code: 'POLICY.refund.exceeds_charge', stored: true },
+    { code: 'POLICY.refund.declined', stored: true },
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
   ],

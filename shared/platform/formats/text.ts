@@ -154,15 +154,19 @@ const codes = {
 export const instant = dateTime(readDateTime)
 
 /** A date and time in UTC. The text must end in Z: offsets are rejected, even +00:00. */
-export const utcInstant = dateTime((text) => {
-  const read = readDateTime(text)
-  return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
-})
+export const utcInstant = dateTime(
+  (text) => {
+    const read = readDateTime(text)
+    return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
+  },
+  { description: 'UTC, ending in Z.' },
+)
 
-function dateTime(read: (text: string) => number | keyof typeof codes) {
+function dateTime(read: (text: string) => number | keyof typeof codes, described = {}) {
   return v.pipe(
     v.string(),
-    v.metadata({ format: 'date-time' }),
+    // Before the transformation: the description of a request ends there.
+    v.metadata({ format: 'date-time', ...described }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const result = read(dataset.value)
       // RFC 3339 has four digits for a year: too few for the last hours of 9999 in a zone behind UTC.

@@ -73,7 +73,7 @@ export async function runWithoutKey(run: Execution): Promise<Outcome> {
  * - A transient failure stores nothing, or leaves a saga pending: the same key may be sent again.
  * - A permanent fault is stored as failed and replayed. For a saga that the service can finish, it is not: an earlier
  *   attempt may have made the effect, so the saga stays pending until the outcome is known.
- * - A rejection (4xx) has no effect and is not stored.
+ * - A rejection (4xx) that is thrown has no effect and is not stored. One that is a decision is stored with its effects.
  */
 export async function runOnce(run: KeyedExecution): Promise<Outcome> {
   let decision: Decision | SagaStart

@@ -37,6 +37,17 @@ export interface Throttle extends RateLimit {
 /** The media types of a body. A text body is passed as a string. */
 export type BodyType = 'application/json' | 'text/csv'
 
+/** An error of a route that differs from the same code of other routes. */
+export interface RouteError {
+  code: ErrorCode
+  /** Its status; by default that of the code in this deployment. */
+  status?: number
+  /** It is committed with its effects, so it is stored for an Idempotency-Key and replayed. */
+  stored?: true
+  /** Whether this deployment returns it. */
+  when?: (settings: Settings) => boolean
+}
+
 /** A header of one operation. `key`: the setting that names it. */
 interface HeaderDefinition {
   description: string
@@ -122,11 +133,13 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
     mediaType?: (settings: Settings) => string
     etag?: boolean
     location?: boolean
+    /** May say when to ask again. */
+    retryAfter?: boolean
     /** The body is a file with a name. */
     attachment?: boolean
   }
   /** The error codes beyond those of every route. */
-  errors: readonly ErrorCode[]
+  errors: readonly (ErrorCode | RouteError)[]
   uses: readonly Use[]
   /** What its decision reads and writes in the table. `tableUseOf` adds what the platform does for each request. */
   table?: TableUse

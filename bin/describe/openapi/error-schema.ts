@@ -1,0 +1,97 @@
+import { errorCatalog } from '#shared/error-catalog.ts'
+import { type Json, opened } from './schemas.ts'
+
+const texts = { type: 'array', items: { type: 'string' } }
+
+const fieldProblem: Json = {
+  title: 'FieldProblem',
+  type: 'object',
+  description: 'The error code of one field, what would be valid, and what was sent.',
+  required: ['code', 'reason'],
+  properties: {
+    code: { type: 'string' },
+    reason: { type: 'string' },
+    min: { type: 'number' },
+    max: { type: 'number' },
+    regex: { type: 'string', description: 'The pattern of a valid value.' },
+    allowed: { ...texts, description: 'The valid values, or the roles that may send the field.' },
+    integer: { type: 'boolean', description: 'True if only an integer is valid.' },
+    type: { type: 'string', description: 'The JSON type of a valid value.' },
+    not_before: { type: 'string', format: 'date-time', description: 'The earliest valid time.' },
+    actual: {
+      description:
+        'A number or time as it was sent, the length of a text or list, or a JSON type; absent without any. It never quotes a text.',
+    },
+  },
+}
+
+/** The envelope of every error. */
+export const errorSchema: Json = opened({
+  title: 'Error',
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      title: 'ErrorBody',
+      type: 'object',
+      required: ['code', 'message_id', 'http', 'retryable', 'correlation_id', 'details'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(errorCatalog).sort() },
+        message_id: {
+          type: 'string',
+          pattern: '^error\\.[a-z0-9_.]+$',
+          description: 'The key of a translation: error. and the code in lower case.',
+        },
+        http: { type: 'integer', minimum: 400, maximum: 599, description: 'The status of the response.' },
+        retryable: {
+          type: 'boolean',
+          description: 'True if the same request, with the same Idempotency-Key, may succeed later.',
+        },
+        correlation_id: { type: 'string', description: 'Quote it when you ask for help.' },
+        details: {
+          title: 'ErrorDetails',
+          type: 'object',
+          'x-open-point': 'errors.multiField',
+          properties: {
+            fields: {
+              type: 'object',
+              description: 'The problem with each rejected field or parameter, by its name.',
+              additionalProperties: fieldProblem,
+            },
+            required_scopes: {
+              ...texts,
+              description: 'AUTHZ.scope.token: the scopes that the operation needs.',
+            },
+            www_authenticate: {
+              type: 'string',
+              description:
+                'Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header.',
+            },
+            supported: {
+              ...texts,
+              description:
+                'The media types that the operation supports (415), or the methods of the path (405).',
+            },
+            position: {
+              type: 'integer',
+              minimum: 0,
+              maximum: 2 ** 31 - 1,
+              description: 'VALIDATION.body.json: the number of characters before the error.',
+            },
+            refund_id: {
+              type: 'string',
+              description:
+                'The refund that the payment provider rejected. A later outcome can be read by its id.',
+            },
+            remaining: {
+              type: 'integer',
+              format: 'int64',
+              description:
+                'POLICY.refund.exceeds_charge: what is left of the charge in minor units, if the provider returns it.',
+            },
+          },
+        },
+      },
+    },
+  },
+})
