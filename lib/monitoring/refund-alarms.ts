@@ -7,7 +7,8 @@ const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --
 /** The late payouts, by the functions that book them. */
 const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
   group: `${name}Log`,
-  query: 'fields @timestamp, tenant, refund, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
+  query:
+    'fields @timestamp, tenant, refund, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
 }))
 
 /** The alarms of refunds that wait, were paid late, or differ from those of the payment provider. */
