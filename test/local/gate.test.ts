@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
@@ -343,12 +344,14 @@ describe('other protocols are refused:', () => {
   })
 
   test('HTTP/2 without TLS', async () => {
-    const socket = connect(port, '127.0.0.1')
-    socket.write(
-      `GET ${api} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n`,
-    )
-    const [answer] = await once(socket, 'data')
-    socket.destroy()
-    expect(String(answer)).not.toContain('Not Found')
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    try {
+      const sent = session.request({ ':path': api })
+      const [headers] = await once(sent, 'response')
+      expect(headers[':status']).toBe(403)
+      expect(await text(sent)).toContain('HTTP/1.1 only')
+    } finally {
+      session.destroy()
+    }
   })
 })

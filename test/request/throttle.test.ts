@@ -29,17 +29,23 @@ const route = defineRoute({
   uses: [],
   impact: 'Nothing.',
 })
+const open = { ...route, operation: 'tests.open', path: '/tests/open', confidential: false }
 
 let now = Date.parse('2026-03-01T12:00:00Z')
 let service: Service
 beforeAll(async () => {
-  const throttled = defineEndpoint(route, { decide: () => ok({}) })
-  service = await startService({ clock: { ...systemClock, now: () => now }, only: [throttled] })
+  const only = [route, open].map((each) => defineEndpoint(each, { decide: () => ok({}) }))
+  service = await startService({ clock: { ...systemClock, now: () => now }, only })
 })
 
 let callers = 0
-const call = (email: string, from = '192.0.2.1', headers = {}, text?: string): Promise<Answer> =>
-  service.call({ method: 'POST', path: '/tests/throttled', from, headers, body: { email, text } })
+const call = (
+  email: string,
+  from = '192.0.2.1',
+  headers = {},
+  text?: string,
+  { path } = route,
+): Promise<Answer> => service.call({ method: 'POST', path, from, headers, body: { email, text } })
 const everything = async () => JSON.stringify(await itemsOf(service.tableName))
 const newEmail = () => `caller-${callers++}@example.com`
 
@@ -114,8 +120,12 @@ test('a key is honored, although its record contains nothing to guess the body f
   expect(again.headers['Idempotency-Status']).toBe('replayed')
   const other = await call(email, '192.0.2.3', headers, '123457')
   expect(other.json.error.code).toBe('CONFLICT.idempotency.payload_mismatch')
-  const tried = fingerprint([route.operation, 'public', {}, {}, null, null, [], { email, text: '123456' }])
-  expect(await everything()).not.toContain(tried)
+  const guess = ({ operation }: { operation: string }) =>
+    fingerprint([operation, 'public', {}, {}, null, null, null, [], { email, text: '123456' }])
+  expect(await everything()).not.toContain(guess(route))
+  // A route that is not confidential stores what the guess finds.
+  await call(email, '192.0.2.3', headers, '123456', open)
+  expect(await everything()).toContain(guess(open))
 })
 
 describe('a request with a key', () => {
