@@ -6,7 +6,7 @@ import { bundle } from '#bin/build/bundle.ts'
 import { ROOT } from '#bin/local/environment.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
-import { hasGo, startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
+import { startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
 import { apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
 
 afterAll(() => fakeProvider.stop())
@@ -40,51 +40,47 @@ test('a bundled function requests refunds, and reads what is left of a charge', 
   }
 })
 
-/** Registered only if it can run. */
-if (hasGo) {
-  describe('stripe-mock (requires Go)', () => {
-    let mock: Awaited<ReturnType<typeof startStripeMock>>
-    beforeAll(async () => {
-      mock = await startStripeMock()
-    }, 300_000)
-    afterAll(() => mock?.stop())
+describe('stripe-mock', () => {
+  let mock: Awaited<ReturnType<typeof startStripeMock>>
+  beforeAll(async () => {
+    mock = await startStripeMock()
+  }, 300_000)
+  afterAll(() => mock?.stop())
 
-    test('accepts the request as one of Stripe’s API, and returns a valid refund', async () => {
-      const outcome = await refund(request(), { endpoint: mock.endpoint })
-      expect(outcome).toMatchObject({
-        status: 'succeeded',
-        providerRefundId: expect.stringMatching(/^re_/),
-      })
-    })
-
-    test('rejects an invalid request', async () => {
-      const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
-      expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
-    })
-
-    describe('accepts', () => {
-      const clock = quickClock()
-      const records = () =>
-        stripeRecords({ apiKey, endpoint: mock.endpoint, attemptMilliseconds: 2000, clock })
-      const budget = startBudget(clock, 5000)
-      const account = 'acct_1'
-
-      test('the list of a time range, and returns valid refunds', async () => {
-        const range = { account, from: 1_700_000_000_500, to: 1_800_000_000_500 }
-        for await (const record of records().list(range, budget))
-          expect(record).toMatchObject({ id: expect.stringMatching(/^re_/), currency: 'USD' })
-        expect.hasAssertions()
-      })
-
-      test('the look-up of a refund by its id', async () => {
-        const asked = { account, id: 're_1', chargeId: 'ch_1', refundId: 'one' }
-        expect(await records().find(asked, budget)).toMatchObject({ id: 're_1', status: 'succeeded' })
-      })
-
-      test('the look-up of a refund by its charge', async () => {
-        const asked = { account, id: undefined, chargeId: 'ch_1', refundId: 'one' }
-        expect(await records().find(asked, budget)).toBeUndefined()
-      })
+  test('accepts the request as one of Stripe’s API, and returns a valid refund', async () => {
+    const outcome = await refund(request(), { endpoint: mock.endpoint })
+    expect(outcome).toMatchObject({
+      status: 'succeeded',
+      providerRefundId: expect.stringMatching(/^re_/),
     })
   })
-}
+
+  test('rejects an invalid request', async () => {
+    const outcome = await refund(request({ amount: 0.5 }), { endpoint: mock.endpoint })
+    expect(outcome).toEqual({ status: 'rejected', reason: 'declined' })
+  })
+
+  describe('accepts', () => {
+    const clock = quickClock()
+    const records = () => stripeRecords({ apiKey, endpoint: mock.endpoint, attemptMilliseconds: 2000, clock })
+    const budget = startBudget(clock, 5000)
+    const account = 'acct_1'
+
+    test('the list of a time range, and returns valid refunds', async () => {
+      const range = { account, from: 1_700_000_000_500, to: 1_800_000_000_500 }
+      for await (const record of records().list(range, budget))
+        expect(record).toMatchObject({ id: expect.stringMatching(/^re_/), currency: 'USD' })
+      expect.hasAssertions()
+    })
+
+    test('the look-up of a refund by its id', async () => {
+      const asked = { account, id: 're_1', chargeId: 'ch_1', refundId: 'one' }
+      expect(await records().find(asked, budget)).toMatchObject({ id: 're_1', status: 'succeeded' })
+    })
+
+    test('the look-up of a refund by its charge', async () => {
+      const asked = { account, id: undefined, chargeId: 'ch_1', refundId: 'one' }
+      expect(await records().find(asked, budget)).toBeUndefined()
+    })
+  })
+})

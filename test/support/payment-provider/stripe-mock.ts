@@ -1,11 +1,11 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { freePort } from '../free-port.ts'
+import { withGo } from '../go.ts'
 
 const version = 'v0.203.0'
 const module = 'github.com/stripe/stripe-mock'
@@ -16,9 +16,6 @@ interface StripeMock {
   endpoint: string
   stop(): Promise<void>
 }
-
-/** Whether stripe-mock can be built here: no package registry publishes it as a binary. */
-export const hasGo = spawnSync('go', ['version']).status === 0
 
 /**
  * Starts Stripe's own mock on loopback, which validates requests against Stripe's API description. It is built once.
@@ -39,7 +36,7 @@ export async function startStripeMock(): Promise<StripeMock> {
   return { endpoint, stop: () => stop(child) }
 }
 
-/** Returns the path of the binary, built from the Go module proxy the first time. */
+/** Returns the path of the binary, which is compiled once: no package registry publishes it. */
 async function ensureBinary(): Promise<string> {
   const folder = join(cache, version)
   const binary = join(folder, 'stripe-mock')
@@ -47,8 +44,7 @@ async function ensureBinary(): Promise<string> {
   await mkdir(cache, { recursive: true })
   const aside = await mkdtemp(join(cache, 'build-'))
   try {
-    const env = { ...process.env, GOBIN: aside }
-    await promisify(execFile)('go', ['install', `${module}@${version}`], { env })
+    await withGo((go) => go('install', `${module}@${version}`), { GOBIN: aside })
     // A rename is atomic for other runs. If another run was faster, its folder is used.
     await rename(aside, folder).catch((error) => {
       if (!existsSync(binary)) throw error
