@@ -1,11 +1,11 @@
-import { expect, jest, test } from '@jest/globals'
-import { jsonLog } from '#shared/platform/base/log.ts'
+import { expect, test } from '@jest/globals'
 import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { startService } from '#test/support/service.ts'
+import { writtenLog } from '#test/support/written-log.ts'
 
 const provider = await providerOfTest()
 
@@ -61,14 +61,9 @@ test('records, events, queues, logs and errors contain neither e-mail, password,
   expect(events.map(({ type }) => type).toSorted()).toEqual([...Array(6).fill('login.fail'), 'login.success'])
   expect(JSON.stringify([events, items.map(({ task }) => task)])).not.toMatch(secrets)
 
-  const written: string[] = []
-  const take = (text: unknown) => written.push(String(text)) > 0
-  const spies = [process.stdout, process.stderr].map((stream) =>
-    jest.spyOn(stream, 'write').mockImplementation(take as never),
-  )
-  const log = jsonLog('test')
-  for (const line of service.lines) log.request(line)
-  for (const spy of spies) spy.mockRestore()
+  const written = writtenLog((log) => {
+    for (const line of service.lines) log.request(line)
+  })
   expect(written).toHaveLength(answers.length)
   expect(written.join('')).not.toMatch(secrets)
 })
