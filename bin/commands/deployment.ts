@@ -42,10 +42,13 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
   return value
 }
 
-/** Opens the table of a deployment, for work that may take an hour. */
+/** The time limit of a command's work on a deployment. */
+export const commandMilliseconds = 3_600_000
+
+/** Opens the table of a deployment. */
 export function openTable(stack: DeployedStack): Table {
   const client = new DynamoDBClient(stack.access)
-  const access = { clock: systemClock, budget: startBudget(systemClock, 3_600_000) }
+  const access = { clock: systemClock, budget: startBudget(systemClock, commandMilliseconds) }
   return dynamodbTable(client, outputOf(stack, 'TableName'), access)
 }
 

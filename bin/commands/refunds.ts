@@ -9,12 +9,10 @@ import { accountOf } from '#shared/refunds/refund.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../cli/options.ts'
-import { type DeployedStack, openTable, outputOf } from './deployment.ts'
+import { commandMilliseconds, type DeployedStack, openTable, outputOf } from './deployment.ts'
 import { recordsOf } from './tenant-records.ts'
 
 const dayMilliseconds = 24 * 3600 * 1000
-/** As long as the table's. */
-const budgetMilliseconds = 600_000
 
 /** Yields the refunds of a tenant, oldest first; those in one status if it is given. */
 export async function* refundsOf(
@@ -63,7 +61,7 @@ export async function comparison(
     clock: systemClock,
     secret: () => paymentsSecret(stack),
   })
-  const sources = { table: openTable(stack), records, budget: startBudget(systemClock, budgetMilliseconds) }
+  const sources = { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
   return { findings: findings(), summary }
 
   async function* findings(): AsyncGenerator<Finding> {
