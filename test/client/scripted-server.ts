@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startHttpServer } from '#test/support/http-server.ts'
 import type { TestTime } from './test-time.ts'
 
 /** The server's handling of one request. */
@@ -28,7 +26,7 @@ export interface ScriptedServer {
   received: Received[]
   /** Clears the received requests and sets one step for each request. The last one repeats. */
   play(steps: Step[], time: TestTime): void
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** Starts a scripted server on loopback. */
@@ -36,7 +34,7 @@ export async function scriptedServer(): Promise<ScriptedServer> {
   const received: Received[] = []
   let script: Step[] = []
   let time: TestTime
-  const server = createServer(async (request, response) => {
+  const { url: base_url, stop } = await startHttpServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const { method = '', url = '', headers } = request
@@ -56,19 +54,15 @@ export async function scriptedServer(): Promise<ScriptedServer> {
       await new Promise((written) => response.write('{"id":', written))
     }
     request.socket.destroy()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
   return {
-    base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    base_url,
     received,
     play(steps, at) {
       received.length = 0
       script = steps
       time = at
     },
-    stop() {
-      server.closeAllConnections()
-      server.close()
-    },
+    stop,
   }
 }

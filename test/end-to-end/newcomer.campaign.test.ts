@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,6 +12,7 @@ import { accessOf } from '#bin/local/service-file.ts'
 import { publishedProfile } from '#test/infrastructure/published-profile.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import {
   codeOf,
   outputsOf,
@@ -219,14 +218,12 @@ describe('a user who follows the README', () => {
 
   test('forwards the event of an order to an endpoint, signed with the secret that the command prints', async () => {
     const received: { headers: Record<string, string>; body: string }[] = []
-    const server = createServer(async (request, response) => {
+    const { port, stop } = await startHttpServer(async (request, response) => {
       received.push({ headers: request.headers as Record<string, string>, body: await text(request) })
       response.writeHead(204).end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    })
     try {
       const [listen = ''] = blocksOf(readme, 'Receive events')
-      const { port } = server.address() as AddressInfo
       const line = listen.replace('localhost:3000', `127.0.0.1:${port}`).trim()
       let forwarded: Ran | undefined
       const listening = here.shell(`${line} --limit 1`).then((ran) => {
@@ -242,8 +239,7 @@ describe('a user who follows the README', () => {
       const verified = received.map(({ body, headers }) => webhook.verify(body, headers))
       expect(verified).toMatchObject([{ type: 'order.placed' }])
     } finally {
-      server.closeAllConnections()
-      server.close()
+      await stop()
     }
   })
 

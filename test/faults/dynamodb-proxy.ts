@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { type Answer, failureAnswer } from './dynamodb-failures.ts'
 import {
   type ActiveFault,
@@ -49,23 +50,20 @@ export async function startDynamodbProxy(
     else outgoing.writeHead(answer.status, answer.headers).end(answer.body)
   }
 
-  const server = createServer((incoming, outgoing) => {
+  const { url: endpoint, stop } = await startHttpServer((incoming, outgoing) => {
     // A plan that throws is a mistake in a test. The caller gets an error that no SDK retries.
     handle(incoming, outgoing).catch((error) => outgoing.writeHead(400).end(mistake(error)))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  })
 
   return {
-    endpoint: endpointOf(server.address()),
+    endpoint,
     calls: plans.calls,
     inject: plans.inject,
     reset: plans.reset,
     async stop() {
       plans.reset()
-      server.close()
-      server.closeAllConnections()
       agent.destroy()
-      await once(server, 'close')
+      await stop()
     },
   }
 }
@@ -142,8 +140,3 @@ const mistake = (error: unknown) =>
     __type: 'com.amazonaws.dynamodb.v20120810#ValidationException',
     message: `Proxy: ${error}`,
   })
-
-function endpointOf(address: ReturnType<ReturnType<typeof createServer>['address']>): string {
-  if (address === null || typeof address === 'string') throw new Error('No TCP port was given.')
-  return `http://127.0.0.1:${address.port}`
-}

@@ -1,34 +1,27 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
 import { deploymentSecret, readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** Fakes GetSecretValue of Secrets Manager. */
 let value = 'first'
 let fault: 'denied' | 'silent' | undefined
 let reads = 0
-const manager = createServer((_, response) => {
+const { url, stop } = await startHttpServer((_, response) => {
   reads += 1
   if (fault === 'silent') return
   const [status, body] =
     fault === 'denied' ? [400, { __type: 'AccessDeniedException' }] : [200, { SecretString: value }]
   response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body))
 })
-manager.listen(0, '127.0.0.1')
-await once(manager, 'listening')
-process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = `http://127.0.0.1:${(manager.address() as AddressInfo).port}`
+process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = url
 process.env.AWS_REGION = 'us-east-1'
 process.env.AWS_ACCESS_KEY_ID = 'test'
 process.env.AWS_SECRET_ACCESS_KEY = 'test'
-afterAll(() => {
-  manager.closeAllConnections()
-  return new Promise((done) => manager.close(done))
-})
+afterAll(stop)
 
 let now = Date.now()
 const clock = { ...systemClock, now: () => now }

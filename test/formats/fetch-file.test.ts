@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { createServer, request as httpRequest, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { request as httpRequest, type RequestListener } from 'node:http'
+import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals'
 import {
   type FetchRequest,
   fetchFile,
@@ -10,6 +9,7 @@ import {
   type Network,
 } from '#shared/platform/formats/fetch-file.ts'
 import { isPublicAddress } from '#shared/platform/formats/public-address.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 const pages: Record<string, RequestListener> = {
   '/file.csv': (_, answer) => answer.end('email\na@example.com\n'),
@@ -46,9 +46,8 @@ const pages: Record<string, RequestListener> = {
       setTimeout(() => (piece < 3 ? answer.write('x'.repeat(100)) : answer.end()), 100 * piece)
   },
 }
-let port: number
 const reached: string[] = []
-const server = createServer((asked, answer) => {
+const { port, server, stop } = await startHttpServer((asked, answer) => {
   const { pathname, searchParams } = new URL(asked.url ?? '', 'http://x')
   reached.push(`${asked.headers.host}${pathname}`)
   const to = searchParams.get('to')
@@ -59,14 +58,7 @@ const server = createServer((asked, answer) => {
     answer.writeHead(307, { Location: next }).end()
   } else (pages[pathname] ?? pages['/gone'])?.(asked, answer)
 })
-beforeAll(async () => {
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  port = (server.address() as AddressInfo).port
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(stop)
 
 /** The deployed network, except that a server on this machine counts as public and is reached over plain HTTP. */
 function network(names: Record<string, string[] | (() => string[])> = {}): Network {

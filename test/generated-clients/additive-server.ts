@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { startHttpServer } from '#test/support/http-server.ts'
 
 type Json = Record<string, unknown>
 
@@ -58,13 +56,13 @@ export interface AdditiveServer {
   /** The base URL of the responses with an addition. */
   urlOf(addition: Addition): string
   sent(operation: string, addition: Addition): Sent
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** @param file openapi.json */
 export async function additiveServer(file: string): Promise<AdditiveServer> {
   const described = operationsOf(JSON.parse(await readFile(file, 'utf8')))
-  const server = createServer((request, response) => {
+  const { url, stop } = await startHttpServer((request, response) => {
     const [, number = '', path = ''] = /^\/(\d+)(\/[^?]*)/.exec(request.url ?? '') ?? []
     const operation = described.find(({ matches }) => matches(request.method ?? '', decodeURIComponent(path)))
     const addition = additions[Number(number)]
@@ -76,20 +74,15 @@ export async function additiveServer(file: string): Promise<AdditiveServer> {
     response.writeHead(status, type ? { 'Content-Type': type } : {})
     response.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
   return {
     calls: described.map(({ matches: _1, responses: _2, accepts: _3, ...call }) => call),
-    urlOf: (addition) => `http://127.0.0.1:${port}/${additions.indexOf(addition)}`,
+    urlOf: (addition) => `${url}/${additions.indexOf(addition)}`,
     sent(operation, addition) {
       const found = described.find((one) => one.operation === operation)
       if (!found) throw new Error(`the description has no operation ${operation}`)
       return found.responses[addition]
     },
-    stop() {
-      server.closeAllConnections()
-      server.close()
-    },
+    stop,
   }
 }
 

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { make, revoke } from '#bin/commands/api-keys.ts'
 import { route as healthRoute } from '#functions/health/read-health/route.ts'
@@ -9,6 +7,7 @@ import { probe } from '#shared/health/probe.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { describeFault } from '#shared/platform/base/failure.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { serveHttp } from '#test/support/http-service.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -21,15 +20,14 @@ const healthy = JSON.stringify(localSettings['health.body'])
 /** Responds to each path of a stage; 404 unless given. */
 let responses: Record<string, RequestListener>
 let requests: { path: string; headers: NodeJS.Dict<string | string[]> }[]
-const server = createServer((request, response) => {
+const { url, stop } = await startHttpServer((request, response) => {
   const path = (request.url ?? '').replace('/prod', '')
   requests.push({ path, headers: request.headers })
   const respond = responses[path]
   if (respond) respond(request, response)
   else response.writeHead(404).end()
-}).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prod/`
+})
+const address = `${url}/prod/`
 
 const answer =
   (status: number, body: string, headers = {}): RequestListener =>
@@ -40,10 +38,7 @@ beforeEach(() => {
   requests = []
   responses = { [healthPath]: answer(200, healthy), [ordersPath]: answer(200, '{"data":[]}') }
 })
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(stop)
 
 const noLimit = new AbortController().signal
 

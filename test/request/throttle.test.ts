@@ -29,7 +29,8 @@ const route = defineRoute({
   uses: [],
   impact: 'Nothing.',
 })
-const open = { ...route, operation: 'tests.open', path: '/tests/open', confidential: false }
+const { confidential: _, ...plain } = route
+const open = { ...plain, operation: 'tests.open', path: '/tests/open' }
 
 let now = Date.parse('2026-03-01T12:00:00Z')
 let service: Service
@@ -44,7 +45,7 @@ const call = (
   from = '192.0.2.1',
   headers = {},
   text?: string,
-  { path } = route,
+  path = '/tests/throttled',
 ): Promise<Answer> => service.call({ method: 'POST', path, from, headers, body: { email, text } })
 const everything = async () => JSON.stringify(await itemsOf(service.tableName))
 const newEmail = () => `caller-${callers++}@example.com`
@@ -124,7 +125,7 @@ test('a key is honored, although its record contains nothing to guess the body f
     fingerprint([operation, 'public', {}, {}, null, null, null, [], { email, text: '123456' }])
   expect(await everything()).not.toContain(guess(route))
   // A route that is not confidential stores what the guess finds.
-  await call(email, '192.0.2.3', headers, '123456', open)
+  await call(email, '192.0.2.3', headers, '123456', open.path)
   expect(await everything()).toContain(guess(open))
 })
 

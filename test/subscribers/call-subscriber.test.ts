@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { callSubscriber, subscriberNetwork } from '#shared/subscribers/call-subscriber.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 /** Longer than any test takes, so that only a test of the limit reaches it. */
@@ -10,7 +10,11 @@ const unlimited = 2 ** 30
 let respond: (request: IncomingMessage, response: ServerResponse) => void
 const received: { url: string | undefined; headers: IncomingMessage['headers']; body: string }[] = []
 let current = 0
-const server = createServer(async (request, response) => {
+const {
+  url: origin,
+  port,
+  stop,
+} = await startHttpServer(async (request, response) => {
   // A call that an earlier test ended may arrive late.
   if (request.headers['webhook-id'] !== String(current)) return void request.socket.destroy()
   const chunks: Buffer[] = []
@@ -18,15 +22,7 @@ const server = createServer(async (request, response) => {
   received.push({ url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() })
   respond(request, response)
 })
-let origin: string
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(stop)
 beforeEach(() => {
   received.length = 0
   current += 1
@@ -123,7 +119,7 @@ describe('an address that may not be reached', () => {
     ['of a private network', 'https://10.0.0.1', localSettings],
     ['for metadata of the cloud', 'https://169.254.169.254', localSettings],
   ])('%s is not called', async (_, url, settings) => {
-    const call = request({ url: url ?? origin })
+    const call = request({ url })
     expect(await callSubscriber(call, subscriberNetwork(settings))).toEqual({ reason: 'address' })
     expect(received).toEqual([])
   })
@@ -136,7 +132,6 @@ describe('an address that may not be reached', () => {
   })
 
   test('cannot be named after the check: the connection goes to the checked address', async () => {
-    const { port } = server.address() as AddressInfo
     let lookups = 0
     const resolve = async () => {
       lookups += 1

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { startHttpServer } from './http-server.ts'
 import type { Service } from './service.ts'
 
 export interface HttpService {
@@ -10,18 +9,10 @@ export interface HttpService {
 
 /** Serves an in-process service over HTTP on loopback, so a client reaches the real endpoints. */
 export async function serveHttp(service: Service): Promise<HttpService> {
-  const server = createServer((request, response) => {
+  const { url: base_url, stop } = await startHttpServer((request, response) => {
     answer(service, request, response).catch((error) => response.destroy(error))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    base_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
+  })
+  return { base_url, stop }
 }
 
 async function answer(service: Service, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach } from '@jest/globals'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
 import type { Settings } from '#shared/settings/register.ts'
+import { startHttpServer } from './http-server.ts'
 import { localSettings } from './settings.ts'
 
 /** A key pair of an issuer. */
@@ -26,7 +24,7 @@ export interface KeySetHost {
   fault?: { status: number; body: string }
   /** Accepts requests without responding. */
   silent: boolean
-  server: Server
+  stop(): Promise<void>
 }
 
 /** Starts such an issuer before each test, and stops it after it. @returns the current one */
@@ -35,27 +33,22 @@ export function useKeySetHost(...keys: IssuerKey[]): () => KeySetHost {
   beforeEach(async () => {
     host = await startKeySetHost(...keys)
   })
-  afterEach(() => {
-    host.server.closeAllConnections()
-    return new Promise((done) => host.server.close(done))
-  })
+  afterEach(() => host.stop())
   return () => host
 }
 
 async function startKeySetHost(...keys: IssuerKey[]): Promise<KeySetHost> {
-  const server = createServer((_, response) => {
+  const { url, stop } = await startHttpServer((_, response) => {
     host.fetched += 1
     if (host.silent) return
     const { status, body } = host.fault ?? { status: 200, body: JSON.stringify({ keys: host.keys }) }
     response.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   // The validation of a deployment accepts only https.
-  const jwks_uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  const jwks_uri = `${url}/keys`
   const issuers = localSettings['auth.issuers'].map((issuer) => ({ ...issuer, keys: { jwks_uri } }))
   const settings = { ...localSettings, 'auth.issuers': issuers }
-  const host: KeySetHost = { settings, fetched: 0, keys: keys.map(({ jwk }) => jwk), silent: false, server }
+  const host: KeySetHost = { settings, fetched: 0, keys: keys.map(({ jwk }) => jwk), silent: false, stop }
   return host
 }
 

@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { Webhook } from 'standardwebhooks'
+import { startHttpServer } from './http-server.ts'
 
 /** An event that a subscriber received. */
 export interface ReceivedEvent {
@@ -29,16 +27,14 @@ export interface SubscriberEndpoint {
 /** Starts an endpoint that receives events, on loopback. */
 export async function startSubscriberEndpoint(): Promise<SubscriberEndpoint> {
   const received: { body: string; headers: Record<string, string>; status: number }[] = []
-  const server = createServer(async (request, response) => {
+  const { url, stop } = await startHttpServer(async (request, response) => {
     const body = await text(request)
     const { status } = endpoint
     received.push({ body, headers: request.headers as Record<string, string>, status })
     response.writeHead(status, status === 503 ? { 'Retry-After': '120' } : {}).end(`status ${status}`)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
   const endpoint: SubscriberEndpoint = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     status: 200,
     get requests() {
       return received.length
@@ -56,12 +52,7 @@ export async function startSubscriberEndpoint(): Promise<SubscriberEndpoint> {
         status,
       }))
     },
-    async stop() {
-      const closed = once(server, 'close')
-      server.close()
-      server.closeAllConnections()
-      await closed
-    },
+    stop,
   }
   return endpoint
 }
