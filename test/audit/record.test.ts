@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { auditItem, auditPut } from '#shared/platform/audit/record.ts'
 import type { Actor } from '#shared/platform/identity/caller.ts'
-import { movableClock } from '#test/faults/payment-saga.ts'
+import { movableClock } from '#test/support/clocks.ts'
 
 const source = { correlation: { id: 'c' }, clock: movableClock(0) }
 const actor: Actor = { sub: 'u1', tenant: 'acme', role: 'Admin' }

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, expect } from '@jest/globals'
 import { dynamodbClient } from '#shared/platform/aws/dynamodb-table.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { type MovableClock, movableClock, movableSystemClock } from '#test/support/clocks.ts'
 import { runsAll } from '#test/support/runs.ts'
 import { type Answer, type Service, type ServiceOptions, startService } from '#test/support/service.ts'
 import { shortTimeoutSettings } from '#test/support/settings.ts'
 import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { type Fault, FaultPlans, type Faults, type Injection } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
-import { type MovableClock, movableClock, movableSystemClock } from './payment-saga.ts'
 
 export interface FaultyService extends Service {
   clock: MovableClock

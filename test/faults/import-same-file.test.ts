@@ -5,11 +5,11 @@ import { transition } from '#shared/operations/operation-store.ts'
 import { serving } from '#test/formats/file-network.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { someOf } from '#test/support/runs.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { FaultPlans } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
-import { movableClock } from './payment-saga.ts'
 
 const clock = movableClock()
 const faults = new FaultPlans()

@@ -1,10 +1,10 @@
 import type { Change } from '#shared/platform/table/table.ts'
 import { serviceError } from '#test/simulation/memory-store.ts'
 import type { TableCall, Transit } from '#test/simulation/memory-table.ts'
+import type { MovableClock } from '#test/support/clocks.ts'
 import { connectionError } from '#test/support/memory-runtime.ts'
 import { failureError } from './dynamodb-failures.ts'
 import type { ActiveFault, FaultPlans, RecordedCall } from './faults.ts'
-import type { MovableClock } from './payment-saga.ts'
 
 /** The operations of DynamoDB, by the calls of the table. */
 const operations: Record<string, string> = {

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { created, defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -99,35 +98,4 @@ export interface Payment {
 
 export function paymentItem({ id, tenant, amount }: Payment, state: string) {
   return { ...keyOf(tenant, 'order', id), id, amount, state }
-}
-
-export interface MovableClock extends Clock {
-  /** Advances the clock. */
-  advance(milliseconds: number): void
-}
-
-/** A clock that only sleeping and `advance` move. A sleep takes no real time, except for pending I/O. */
-export function movableClock(start = Date.now()): MovableClock {
-  return clockAheadOf(() => start)
-}
-
-/** The clock of the system, which sleeping and `advance` put forward. */
-export function movableSystemClock(): MovableClock {
-  return clockAheadOf(Date.now)
-}
-
-function clockAheadOf(now: () => number): MovableClock {
-  let passed = 0
-  return {
-    ...systemClock,
-    now: () => now() + passed,
-    jitter: () => 0,
-    async sleep(milliseconds) {
-      passed += milliseconds
-      await new Promise((resolve) => setImmediate(resolve))
-    },
-    advance(milliseconds) {
-      passed += milliseconds
-    },
-  }
 }

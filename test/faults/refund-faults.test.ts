@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { declaredRuntime } from '#test/support/declared-table.ts'
 import { outcome } from '#test/support/outcome.ts'
 import {
@@ -16,7 +17,6 @@ import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { expectBalanced, ledgerOf, summaryOf, unfinished } from '../refunds/refund-ledger-check.ts'
 import type { Fault } from './faults.ts'
 import { startFaultyService } from './faulty-service.ts'
-import { movableClock } from './payment-saga.ts'
 
 /** The duration of a lease, after which the sweeper resumes a saga. */
 const leaseMilliseconds = 31_000

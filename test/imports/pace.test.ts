@@ -6,8 +6,8 @@ import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable } from '#test/simulation/memory-table.ts'
 import { Random } from '#test/simulation/random.ts'
 import { Scheduler } from '#test/simulation/scheduler.ts'
+import { clockOf, movableClock } from '#test/support/clocks.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { manualClock } from '../listing/manual-clock.ts'
 import { startImports } from './import-service.ts'
 
 const limit = 1000
@@ -18,12 +18,7 @@ const settings = { ...localSettings, 'imports.writeUnitsPerSecond': limit }
 function startPace() {
   const scheduler = new Scheduler(start, false)
   const random = new Random(1)
-  const clock = {
-    now: () => scheduler.now,
-    sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
-    jitter: () => random.next(),
-    randomBytes: (length: number) => random.bytes(length),
-  }
+  const clock = clockOf(scheduler, random)
   const budget = startBudget(clock, 110_000)
   const store = new MemoryStore({ now: clock.now })
   const table = memoryTable(store, { clock, budget }, async ({ effect }) => {
@@ -87,7 +82,7 @@ describe('a chunk', () => {
   async function startLate(reservedMilliseconds: number) {
     const service = await startImports()
     const id: string = (await service.upload('acme', file)).json.operation_id
-    const clock = manualClock(Date.now())
+    const clock = movableClock()
     service.steps.clock = clock
     const until = clock.now() + reservedMilliseconds
     await service.table.put({ item: { ...paceKey, until }, condition: 'none' })

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { movableClock } from '#test/support/clocks.ts'
 import { runs } from '#test/support/runs.ts'
 import { startService } from '../support/service.ts'
 import { CodeStore, codeList, type StoredCode } from './code-list.ts'
 import { newTenant, sorted, start } from './code-pages.ts'
-import { manualClock } from './manual-clock.ts'
 import { PaginationModel } from './pagination-model.ts'
 
-const clock = manualClock(start)
+const clock = movableClock(start)
 const service = await startService({ clock, extra: [codeList] })
 
 async function page(tenant: string, query: Record<string, string>) {
@@ -75,8 +75,8 @@ async function change(store: CodeStore, codes: StoredCode[], gone: Set<StoredCod
   const code = codes[step.which % Math.max(codes.length, 1)]
   if (step.move === 'add') {
     // After the first page, at least one millisecond later.
-    clock.at += step.late ? 5 : 0
-    const added = await store.add(clock.at, step.code)
+    clock.advance(step.late ? 5 : 0)
+    const added = await store.add(clock.now(), step.code)
     if (added) codes.push(added)
   }
   if (!code || gone.has(code)) return
@@ -98,7 +98,7 @@ describe.each(['code', 'id'])('any session by %s', (sortedBy) => {
       const store = new CodeStore(service.table, newTenant())
       const codes: StoredCode[] = []
       const gone = new Set<StoredCode>()
-      clock.at = start + 10
+      clock.moveTo(start + 10)
       for (const { code, offset, type, lifecycle } of drafts) {
         const added = await store.add(start + offset, code, { type })
         if (added) codes.push(added)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { movableSystemClock } from '#test/faults/payment-saga.ts'
+import { movableSystemClock } from '#test/support/clocks.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'

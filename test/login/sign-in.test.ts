@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { movableSystemClock } from '#test/faults/payment-saga.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
+import { movableSystemClock } from '#test/support/clocks.ts'
 import { password } from '#test/support/identity-provider/cognito-users.ts'
 import { providerOfTest } from '#test/support/identity-provider/provider-of-test.ts'
 import { eventsOf } from '#test/support/item-events.ts'

@@ -5,7 +5,7 @@ import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { type Prepared, prepareSubscriber } from '#shared/subscribers/prepare-subscriber.ts'
 import { openSecrets } from '#shared/subscribers/signing-secret.ts'
 import { findSubscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
-import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 import { otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 

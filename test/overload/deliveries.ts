@@ -11,6 +11,7 @@ import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable } from '#test/simulation/memory-table.ts'
 import { Random } from '#test/simulation/random.ts'
 import { Scheduler } from '#test/simulation/scheduler.ts'
+import { clockOf } from '#test/support/clocks.ts'
 import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { between } from './functions.ts'
@@ -118,12 +119,7 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     }),
   }
   const store = new MemoryStore({ now: () => scheduler.now })
-  const clock = {
-    now: () => Math.floor(scheduler.now),
-    sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
-    jitter: () => random.next(),
-    randomBytes: (length: number) => random.bytes(length),
-  }
+  const clock = clockOf(scheduler, random)
   const contextOf = () => ({
     table: memoryTable(store, { clock, budget: startBudget(clock, workMilliseconds) }, async ({ effect }) => {
       await scheduler.sleep(between(tableMilliseconds, random) / 2)

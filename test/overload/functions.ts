@@ -2,6 +2,7 @@ import type { Concurrency } from '#lib/stage.ts'
 import type { Clock } from '#shared/platform/base/clock.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
+import { clockOf } from '#test/support/clocks.ts'
 
 /** Milliseconds that a function starts, and those that its processor works for one request. */
 const startMilliseconds = [300, 500] as const
@@ -67,12 +68,7 @@ export class Functions {
     this.#started += 1
     const own = random.fork(`process ${this.#started}`)
     await scheduler.sleep(between(startMilliseconds, own))
-    return {
-      now: () => Math.floor(scheduler.now),
-      sleep: (milliseconds) => scheduler.sleep(milliseconds),
-      jitter: () => own.next(),
-      randomBytes: (length) => own.bytes(length),
-    }
+    return clockOf(scheduler, own)
   }
 }
 

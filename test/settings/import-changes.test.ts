@@ -3,10 +3,10 @@ import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { SettingKey } from '#shared/settings/register.ts'
 import { type ImportService, startImports } from '#test/imports/import-service.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 import { serving } from '../formats/file-network.ts'
-import { manualClock } from '../listing/manual-clock.ts'
 
 const file = 'email\na@example.com\nb@\nc@\nd@\n'
 const max = otherSettings['imports.maxRows']
@@ -60,7 +60,7 @@ const rows: Row[] = [
     // The units of one second of all imports.
     async (service) => {
       const start = 1_800_000_000_000
-      const clock = manualClock(start)
+      const clock = movableClock(start)
       const id = await begin(service)
       const other = (await service.upload('other', 'email\nb@example.com\n')).json.operation_id
       Object.assign(service.steps, { clock })
@@ -77,7 +77,7 @@ const rows: Row[] = [
       const id = await begin(service)
       const running = { start: async () => {}, stateOf: async () => 'running' as const }
       const age = otherSettings['imports.timeoutSeconds'] + 16 * 60
-      const clock = manualClock(timeOf(id) + age * 1000)
+      const clock = movableClock(timeOf(id) + age * 1000)
       await endAbandoned(running, { ...service, settings: service.steps.settings, clock })
       return (await service.read('acme', id)).json.error?.code
     },

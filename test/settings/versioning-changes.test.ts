@@ -4,9 +4,9 @@ import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
-import { manualClock } from '../listing/manual-clock.ts'
 
 /** The last millisecond before the sunset, and the first one after it. */
 const sunset = Date.parse('2031-07-01T00:00:00Z')
@@ -20,7 +20,7 @@ function deprecating(settings: Settings, deprecated: object = { 'orders.create':
   )
 }
 
-const clock = manualClock(sunset)
+const clock = movableClock(sunset)
 const local = await startService({ settings: deprecating(localSettings), clock })
 const other = await startService({ settings: deprecating(otherSettings), clock })
 
@@ -39,7 +39,7 @@ const notice = ['@1924992000', 'Tue, 01 Jul 2031 00:00:00 GMT']
 
 describe('a deprecated operation before its sunset', () => {
   test('works, and each response states the deprecation and the sunset', async () => {
-    clock.at = sunset - 1
+    clock.moveTo(sunset - 1)
     const placed = await place(local, 'before')
     expect([placed.status, ...noticeOf(placed)]).toEqual([201, ...notice])
     const replayed = await place(local, 'before')
@@ -58,7 +58,7 @@ describe('a deprecated operation before its sunset', () => {
   })
 
   test('does not affect other operations', async () => {
-    clock.at = sunset + 1
+    clock.moveTo(sunset + 1)
     const listed = await local.call({ path: '/v1/orders', as: identity })
     expect([listed.status, ...noticeOf(listed)]).toEqual([200, undefined, undefined])
   })
@@ -66,7 +66,7 @@ describe('a deprecated operation before its sunset', () => {
 
 describe('a deprecated operation after its sunset', () => {
   test('versioning.sunset: returns the status and code of the profile', async () => {
-    clock.at = sunset
+    clock.moveTo(sunset)
     const answers = await Promise.all([local, other].map((service) => place(service, 'after')))
     expect(answers.map(({ status, json }) => `${status} ${json.error.code}`)).toEqual([
       '410 GONE.version',
@@ -79,7 +79,7 @@ describe('a deprecated operation after its sunset', () => {
   })
 
   test('changes nothing, and replays nothing', async () => {
-    clock.at = sunset - 1
+    clock.moveTo(sunset - 1)
     const as = { ...identity, tenant: 'late' }
     const call = {
       method: 'POST',
@@ -89,7 +89,7 @@ describe('a deprecated operation after its sunset', () => {
       body: order,
     }
     expect((await local.call(call)).status).toBe(201)
-    clock.at = sunset
+    clock.moveTo(sunset)
     const again = { ...call, headers: { 'Idempotency-Key': 'later' } }
     expect([(await local.call(call)).status, (await local.call(again)).status]).toEqual([410, 410])
     expect(await local.items('late', 'order')).toHaveLength(1)

@@ -13,6 +13,7 @@ import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
+import { clockOf } from '#test/support/clocks.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
 import { MemoryStore } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
@@ -108,13 +109,7 @@ export class DeliveryWorld {
 
   /** A clock of an operator's command. */
   get faultlessClock() {
-    const { scheduler, random } = this
-    return {
-      now: () => Math.floor(scheduler.now),
-      sleep: (milliseconds: number) => scheduler.sleep(milliseconds),
-      jitter: () => random.next(),
-      randomBytes: (length: number) => random.bytes(length),
-    }
+    return clockOf(this.scheduler, this.random)
   }
 
   /** Publishes an event on the bus. */

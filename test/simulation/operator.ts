@@ -1,7 +1,8 @@
 import { rotate } from '#bin/commands/api-keys.ts'
-import { type Clock, startBudget, timestamp } from '#shared/platform/base/clock.ts'
+import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
+import { clockOf } from '#test/support/clocks.ts'
 import { idAt } from '#test/support/ids.ts'
 import { epoch, type History } from './client.ts'
 import { memoryTable, type Transit } from './memory-table.ts'
@@ -66,12 +67,7 @@ interface Account {
 
 /** Returns the dependencies of an operator's command, which no fault affects. */
 export function operatorOf({ store, scheduler }: World, random: Random, transit?: Transit) {
-  const clock: Clock = {
-    now: () => Math.floor(scheduler.now),
-    sleep: (milliseconds) => scheduler.sleep(milliseconds),
-    jitter: () => random.next(),
-    randomBytes: (length) => random.bytes(length),
-  }
+  const clock = clockOf(scheduler, random)
   const table = memoryTable(store, { clock, budget: startBudget(clock, commandMilliseconds) }, transit)
   return { table, clock, name: 'operator' }
 }

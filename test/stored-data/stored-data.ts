@@ -1,8 +1,8 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
-import { manualClock } from '#test/listing/manual-clock.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
@@ -41,7 +41,7 @@ export async function serviceOn({
   files,
 }: Omit<StoredData, 'version' | 'exchanges'>): Promise<Service> {
   const tableName = newMemoryTable(storeOf(items))
-  const clock = manualClock(at)
+  const clock = movableClock(at)
   const service = await startService({ tableName, clock })
   for (const [name, { text, mediaType }] of Object.entries(files))
     service.files.set(name, { bytes: Buffer.from(text), mediaType })

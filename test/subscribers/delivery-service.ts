@@ -13,7 +13,7 @@ import { createSubscriber, findSubscriber, type Subscriber } from '#shared/subsc
 import { asHealth, healthKey, type SubscriberHealth } from '#shared/subscribers/subscriber-health.ts'
 import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
-import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 import { checkDeclared, watchedTable } from '#test/support/declared-table.ts'
 import { entityItems } from '#test/support/dynamodb-client.ts'
 import { localSettings } from '#test/support/settings.ts'

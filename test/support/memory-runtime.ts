@@ -4,9 +4,9 @@ import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
+import { type MovableClock, movableClock } from './clocks.ts'
 import { localSettings } from './settings.ts'
 
 export interface MemoryRuntime extends Runtime {

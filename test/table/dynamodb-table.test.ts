@@ -5,7 +5,7 @@ import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
 import type { Change, Table, TableAccess } from '#shared/platform/table/table.ts'
-import { type MovableClock, movableClock } from '#test/faults/payment-saga.ts'
+import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 
 interface Sent {
   command: string
