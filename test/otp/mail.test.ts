@@ -6,9 +6,10 @@ import { bundleFunctions } from '#test/faults/function-process.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { mailOf, newEmail, requestCode, requestedCode, verifyCode } from '#test/support/one-time-codes.ts'
-import { startService, testSecret } from '#test/support/service.ts'
+import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
+import { testSecret } from '#test/support/test-keys.ts'
 import { startFakeMailServices } from './fake-mail-services.ts'
 
 /** The offset of the service's clock behind that of the sender. */

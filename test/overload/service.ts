@@ -7,7 +7,6 @@ import { endpoint as createRefund } from '#functions/refunds/create-refund/endpo
 import type { Clock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { HttpRequest, HttpResponse } from '#shared/platform/base/http.ts'
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Caller } from '#shared/platform/identity/caller.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
@@ -20,7 +19,7 @@ import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
 import { Capacity, isThrottle } from '#test/simulation/partition-capacity.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
-import { testSecret } from '#test/support/service.ts'
+import { testKeys } from '#test/support/test-keys.ts'
 import { between, type Functions } from './functions.ts'
 
 /** Milliseconds of a call of DynamoDB, by the kind of call, and of the payment provider. */
@@ -89,7 +88,6 @@ export class OverloadedService {
 
   #runtime(clock: Clock, tenant: string): Runtime {
     const { scheduler, random, settings, unlimited } = this.#options
-    const deriveKey = keyDerivation()
     const ignore = () => undefined
     return {
       settings,
@@ -121,11 +119,7 @@ export class OverloadedService {
       },
       secret: async () => 'sk_test',
       isBlocked: async () => false,
-      derivedKey: async (purpose) => deriveKey(testSecret, purpose),
-      versionedKey: async (purpose, _budget, version = 'v1') => ({
-        key: deriveKey(testSecret, purpose),
-        version,
-      }),
+      ...testKeys,
       environment: ignore,
     }
   }

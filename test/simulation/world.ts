@@ -22,7 +22,6 @@ import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault, Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log } from '#shared/platform/base/log.ts'
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
@@ -49,9 +48,10 @@ import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
-import { endpointOf, testSecret } from '#test/support/service.ts'
+import { endpointOf } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
+import { testKeys } from '#test/support/test-keys.ts'
 import { MemoryStore, type StreamRecord } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
 import { type Faults, Process } from './process.ts'
@@ -88,7 +88,6 @@ const recordsAtOnce = 10
 // An import of few rows has several chunks.
 smallestChunk.rows = 2
 const states = importStates()
-const deriveKey = keyDerivation()
 const pendingEntities = new Set<string>(pendingWork)
 /** No deployment changes the settings of tokens. */
 const verifier = tokenVerifier(localSettings)
@@ -341,11 +340,7 @@ export class World {
       openFiles: (budget) => this.#fileStore(process, budget),
       secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
       isBlocked: async () => false,
-      derivedKey: async (purpose) => deriveKey(testSecret, purpose),
-      versionedKey: async (purpose, _budget, version = 'v1') => ({
-        key: deriveKey(testSecret, purpose),
-        version,
-      }),
+      ...testKeys,
       environment: () => undefined,
     }
   }

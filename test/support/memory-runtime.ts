@@ -1,6 +1,5 @@
 import { startBudget } from '#shared/platform/base/clock.ts'
 import type { AlertCode, AlertSubject, LogReport } from '#shared/platform/base/log.ts'
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -8,6 +7,7 @@ import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
 import { type MovableClock, movableClock } from './clocks.ts'
 import { localSettings } from './settings.ts'
+import { testKeys } from './test-keys.ts'
 
 export interface MemoryRuntime extends Runtime {
   clock: MovableClock
@@ -27,7 +27,6 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const store = new MemoryStore({ now: () => clock.now() })
   const reports: LogReport[] = []
   const alerts: MemoryRuntime['alerts'] = []
-  const deriveKey = keyDerivation()
   const none = () => {
     throw new Error('not part of this test')
   }
@@ -61,11 +60,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     openFiles: none,
     secret: none,
     isBlocked: async () => false,
-    derivedKey: async (purpose) => deriveKey('a secret of the tests', purpose),
-    versionedKey: async (purpose, _budget, version = 'v1') => ({
-      key: deriveKey('a secret of the tests', purpose),
-      version,
-    }),
+    ...testKeys,
     environment: () => undefined,
     beforeCall: () => {},
     afterCall: () => {},

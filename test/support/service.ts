@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/table-use.ts'
@@ -6,7 +5,7 @@ import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
-import { keyDerivation, type SecretName } from '#shared/platform/base/secrets.ts'
+import type { SecretName } from '#shared/platform/base/secrets.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { tokenVerifier } from '#shared/platform/identity/token.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
@@ -23,6 +22,7 @@ import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
 import { createTable, newMemoryTable, newTable, openTable } from './tables.ts'
+import { testKeys } from './test-keys.ts'
 
 export interface Call {
   method?: string
@@ -58,7 +58,7 @@ export interface Service {
   items(tenant: string, entity: Entity): Promise<Item[]>
   files: MemoryFiles['files']
   /** Secrets are already loaded, so reading them needs no time budget. */
-  runtime: Runtime & { derivedKey(purpose: string): Promise<KeyObject> }
+  runtime: Runtime & typeof testKeys
 }
 
 export interface ServiceOptions {
@@ -79,15 +79,11 @@ export interface ServiceOptions {
   only?: Endpoint[]
 }
 
-/** The deployment secret of the tests. */
-export const testSecret = 'a secret of the tests, long enough'
-
 /** Starts the service in this process, by default on a new table, with the same handleRequest that runs on AWS. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { settings = localSettings, clock = systemClock, client, transit, extra = [] } = options
   const tableName = options.tableName ?? (await tableFor(options))
   const lines: RequestLine[] = []
-  const deriveKey = keyDerivation()
   const notices: LogReport[] = []
   const events: EventLine[] = []
   const alerts: AlertCode[] = []
@@ -116,11 +112,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
     },
     isBlocked: options.readsBlocks ? blockCheck(clock) : async () => false,
-    derivedKey: async (purpose) => deriveKey(testSecret, purpose),
-    versionedKey: async (purpose, _budget, version = 'v1') => ({
-      key: deriveKey(testSecret, purpose),
-      version,
-    }),
+    ...testKeys,
     environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }
   const headersRead = new Set<string>()
