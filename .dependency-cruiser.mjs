@@ -1,8 +1,7 @@
 /** Dependencies point one way: bin → lib → registries → shared, and functions → shared. */
 const runtime = '^(functions|shared)/'
 /** The adapters: the only files of the running service that know the AWS SDK. */
-const adapters =
-  '^(shared/platform/aws/[^/]+|shared/login/cognito-provider|functions/platform/relay-events/handler)\\.ts$'
+const adapters = '^(shared/platform/aws/[^/]+|shared/login/cognito-provider)\\.ts$'
 
 export default {
   forbidden: [

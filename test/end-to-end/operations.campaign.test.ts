@@ -1,7 +1,6 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { LambdaClient } from '@aws-sdk/client-lambda'
@@ -23,6 +22,7 @@ import { listen } from './bus-listener.ts'
 import { type Deployment, deploy, type HttpAnswer } from './deployment.ts'
 import { recordedActions } from './recorded-actions.ts'
 import { missingTimeout, subscribedOrders } from './subscribed-orders.ts'
+import { until } from './until.ts'
 
 const tenant = 'acme'
 const password = 'Correct-horse-12!'
@@ -87,16 +87,6 @@ async function procedure(heading: string, page = 'docs/operations.md') {
         throw new Error(`the next command of the page is ${commands[end]}, not ${start}`)
       return play(commands.splice(0, end + 1))
     },
-  }
-}
-
-/** Reads until the condition holds. The limit is far above what a busy machine takes. */
-async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (const over = Date.now() + 240_000; ; await sleep(200)) {
-    const value = await read()
-    if (holds(value)) return value
-    if (Date.now() > over)
-      throw new Error(`the expected answer is missing, the last one is ${JSON.stringify(value)}`)
   }
 }
 

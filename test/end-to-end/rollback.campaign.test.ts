@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Deployment, deploy } from './deployment.ts'
 import { missingTimeout, subscribedOrders } from './subscribed-orders.ts'
+import { until } from './until.ts'
 
 /** The releases differ in their settings, which are part of the code of every function. */
 const named = (release: string) => ({
@@ -75,14 +76,6 @@ async function order(amount_minor: number) {
   })
   traffic[answer.status] = (traffic[answer.status] ?? 0) + 1
   return answer
-}
-
-/** Reads until the condition holds, for at most four minutes. */
-async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (const over = Date.now() + 240_000; ; await sleep(200)) {
-    const value = await read()
-    if (holds(value) || Date.now() > over) return value
-  }
 }
 
 /** What an endpoint, a consumer, a step of the workflow and the user pool's trigger do, as callers see it. */

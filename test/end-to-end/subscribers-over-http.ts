@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { type SubscriberEndpoint, startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import type { Deployment } from './deployment.ts'
+import { until } from './until.ts'
 
 /** Tests a subscriber, and sends its deliveries again. The campaign of the operations plays the other commands. */
 export function subscribersOverHttp(deployment: () => Deployment): void {
@@ -66,13 +66,4 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
     ])
     await receives(skipped, 1)
   })
-}
-
-/** Reads until the condition holds. The limit is far above what a busy machine takes. */
-async function until<T>(read: () => Promise<T> | T, holds: (value: T) => boolean): Promise<T> {
-  for (const over = Date.now() + 200_000; ; await sleep(200)) {
-    const value = await read()
-    if (holds(value)) return value
-    if (Date.now() > over) throw new Error(`the last value is ${JSON.stringify(value)}`)
-  }
 }

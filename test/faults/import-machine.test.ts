@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
-import { editor, startImports } from '#test/imports/import-service.ts'
+import { startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 
 const service = await startImports()
@@ -15,8 +15,6 @@ const fileOf = (tenant: string) =>
   ).join('\n')}\n`
 const begin = async (tenant: string) =>
   (await service.upload(tenant, fileOf(tenant))).json.operation_id as string
-const cancel = (tenant: string, id: string) =>
-  service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} })
 
 /** A workflow that ended or never existed. */
 const gone = (state: 'absent' | 'ended', started: string[] = []): Workflow => ({
@@ -51,7 +49,7 @@ describe('an import whose steps fail at random', () => {
 describe('a cancellation', () => {
   test('before the workflow starts ends the operation, and the workflow does nothing', async () => {
     const id = await begin('early')
-    const answer = await cancel('early', id)
+    const answer = await service.cancel('early', id)
     expect([answer.status, answer.json.state, answer.headers['Retry-After']]).toEqual([
       200,
       'canceled',
@@ -84,7 +82,7 @@ describe('an operation without a workflow', () => {
       },
     })
     await expect(run).rejects.toThrow(Stopped)
-    await cancel('asked', canceled)
+    await service.cancel('asked', canceled)
     await endAbandoned(gone('ended'), later(90_000))
     expect((await service.read('asked', canceled)).json.state).toBe('canceled')
     const late = await begin('late')

@@ -23,8 +23,6 @@ let tenants = 0
 const newTenant = () => `same-file-${tenants++}`
 
 const begin = async (tenant: string) => (await service.upload(tenant, file)).json.operation_id as string
-const cancel = (tenant: string, id: string) =>
-  service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} })
 const start = async (tenant: string, id: string) =>
   service.table.transact([transition({ id, tenant_id: tenant }, 'start', clock.now())])
 
@@ -70,19 +68,19 @@ const firstImports: [string, Step[], 'same' | 'new', string][] = [
     'same',
     'succeeded',
   ]),
-  ['a pending import that is canceled', [cancel], 'new', 'canceled'],
+  ['a pending import that is canceled', [service.cancel], 'new', 'canceled'],
   ...running.map(([name, step], n): [string, Step[], 'new', string] => [
     `a running import ${name} that is to be canceled`,
-    [step, cancel],
+    [step, service.cancel],
     'new',
     n === 3 ? 'succeeded' : 'canceled',
   ]),
-  ['a canceled import', [stopping('rows', 1), cancel, service.run], 'new', 'canceled'],
+  ['a canceled import', [stopping('rows', 1), service.cancel, service.run], 'new', 'canceled'],
   ['a failed import', [fail], 'new', 'failed'],
   ['an import that has succeeded', [service.run], 'same', 'succeeded'],
   [
     'an import that has succeeded before its cancellation',
-    [stopping('complete'), cancel, service.run],
+    [stopping('complete'), service.cancel, service.run],
     'same',
     'succeeded',
   ],
@@ -133,7 +131,7 @@ describe.each(firstImports)('the same file as of %s', (name, steps, result, end)
     const swept =
       steps.includes(service.run) || steps.includes(fail)
         ? end
-        : steps.includes(cancel)
+        : steps.includes(service.cancel)
           ? 'canceled'
           : 'failed'
     expect(before).toBe(lost ? swept : end)

@@ -23,6 +23,7 @@ export interface ImportService extends Service {
   /** Starts the workflow like the queue. */
   run(tenant: string, operationId: string, options?: RunOptions): Promise<Run>
   read(tenant: string, operationId: string): Promise<Answer>
+  cancel(tenant: string, operationId: string): Promise<Answer>
   operation(tenant: string, operationId: string): Promise<Operation>
   /** Returns the customers of a tenant, sorted by e-mail. */
   customers(tenant: string): Promise<Item[]>
@@ -92,6 +93,8 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     run: (tenant, operation_id, runOptions = {}) =>
       runMachine(definition, { tenant, operation_id } satisfies OperationRef, worldOf(runOptions)),
     read: (tenant, id) => service.call({ path: `/operations/${id}`, as: { ...editor, tenant } }),
+    cancel: (tenant, id) =>
+      service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} }),
     async operation(tenant, id) {
       const item = await table.get(keyOf(tenant, 'operation', id))
       if (!item) throw new Error('no such operation')

@@ -24,8 +24,6 @@ const byUrl = (tenant: string, headers = {}) =>
     headers,
     body: { file_url: `https://files.example/${files++}.csv` },
   })
-const cancel = (tenant: string, id: string) =>
-  service.call({ method: 'POST', path: `/operations/${id}:cancel`, as: { ...editor, tenant }, body: {} })
 const inProgress = async (tenant: string) =>
   Number((await service.table.get(keyOf(tenant, 'operation_count', 'imports')))?.in_progress)
 async function fill(tenant: string): Promise<string[]> {
@@ -84,7 +82,7 @@ describe('a replay is returned although the tenant has reached the limit', () =>
     const headers = { 'Idempotency-Key': 'upload' }
     const send = () => service.upload('replay-upload', 'email\nsame@example.com\n', headers)
     const first = await send()
-    await cancel('replay-upload', first.json.operation_id)
+    await service.cancel('replay-upload', first.json.operation_id)
     await fill('replay-upload')
     expect(await send()).toMatchObject({ status: 202, body: first.body })
   })
@@ -103,13 +101,13 @@ describe('an operation is no longer counted', () => {
   test.each<[string, (tenant: string, id: string) => Promise<unknown>]>([
     ['succeeds', (tenant, id) => service.run(tenant, id)],
     ['has a workflow that gives up', (tenant, id) => service.run(tenant, id, { around: rejecting })],
-    ['is canceled before it runs', cancel],
+    ['is canceled before it runs', service.cancel],
     [
       'is canceled while it runs',
       (tenant, id) =>
         service.run(tenant, id, {
           around: async (step, _input, work) => {
-            if (step === 'rows') await cancel(tenant, id)
+            if (step === 'rows') await service.cancel(tenant, id)
             return work()
           },
         }),
@@ -129,9 +127,9 @@ describe('an operation is no longer counted', () => {
   test('once, although the sweeper, a cancellation and the workflow end it concurrently', async () => {
     const [id = ''] = await fill('once')
     await Promise.all([
-      cancel('once', id),
+      service.cancel('once', id),
       service.run('once', id),
-      cancel('once', id),
+      service.cancel('once', id),
       service.run('once', id),
     ])
     expect(await inProgress('once')).toBe(max - 1)
@@ -139,7 +137,7 @@ describe('an operation is no longer counted', () => {
 
   test('so that the next one can start', async () => {
     const [id = ''] = await fill('next')
-    await cancel('next', id)
+    await service.cancel('next', id)
     expect((await upload('next')).status).toBe(202)
   })
 })

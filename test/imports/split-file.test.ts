@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { chunkRows } from '#shared/imports/chunk-rows.ts'
 import type { Chunk } from '#shared/imports/import-files.ts'
 import { type FileLimits, fileLimits, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
-import { readLines, rowScanner } from '#shared/platform/formats/csv-reader.ts'
+import { linesOf, readLines } from '#shared/platform/formats/csv-reader.ts'
 import { runs } from '#test/support/runs.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { anyText } from '../formats/any-text.ts'
@@ -26,14 +26,6 @@ async function split(file: string | Buffer, size: Partial<typeof generous> = {},
     if (done) return { bytes, chunks, file: value as SplitFile }
     chunks.push(value as Chunk)
   }
-}
-
-/** The rows of a file or of a chunk, which have at most `rowBytes` if they can be read. */
-function linesOf(bytes: Buffer, rowBytes = generous.rowBytes) {
-  const scanner = rowScanner(rowBytes)
-  return [...scanner.scan(bytes), ...scanner.end()]
-    .filter(({ from, textTo }) => from < textTo)
-    .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
 }
 
 describe('the chunks of a file', () => {

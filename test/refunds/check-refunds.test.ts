@@ -3,8 +3,6 @@ import { sweep as sweepAll } from '#functions/platform/finish-sagas/sweep.ts'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { Work } from '#shared/platform/base/log.ts'
-import { commit } from '#shared/platform/idempotency/commit.ts'
-import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import { runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { type Item, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
@@ -14,6 +12,7 @@ import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import { connectionError, type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
+import { apply } from './apply.ts'
 
 const minute = 60_000
 const tenant = 'acme'
@@ -34,24 +33,18 @@ function newRuntime() {
   respond = () => answerOf('succeeded')
 }
 
-async function apply(effects: Effects<never>) {
-  const { table, clock } = runtime
-  const correlation = { id: 'corr-1', trace: {} }
-  await commit({ table, clock, caller: undefined, correlation }, effects)
-}
-
 async function report(id: string, one: ProviderReport) {
   const { table, settings, clock } = runtime
   const refund = (await findRefund(table, tenant, id)) as Refund
   const context = { table, settings, now: clock.now(), alert: () => {} }
-  await apply((await settleRefund(refund, one, context)).effects)
+  await apply(runtime, (await settleRefund(refund, one, context)).effects)
 }
 
 /** Stores a refund after some reports, the last of which its provider answered or sent. */
 async function start(...reports: ProviderReport[]): Promise<Refund> {
   const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
-  await apply({ writes: newRefund(refund, runtime.settings) })
+  await apply(runtime, { writes: newRefund(refund, runtime.settings) })
   for (const one of reports) await report(refund.id, one)
   return refund
 }

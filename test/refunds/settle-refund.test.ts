@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId } from '#shared/platform/base/clock.ts'
-import { commit } from '#shared/platform/idempotency/commit.ts'
-import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { NextStatus, ProviderReport, RefundStatus } from '#shared/refunds/refund-states.ts'
@@ -10,6 +8,7 @@ import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
+import { apply } from './apply.ts'
 
 const tenant = 'acme'
 const facts = { provider_refund_id: 're_1', currency: 'EUR' }
@@ -27,14 +26,8 @@ async function start(changes: Partial<Settings> = {}): Promise<Refund> {
   if (Object.keys(changes).length > 0) runtime = memoryRuntime(changes)
   const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
-  await apply({ writes: newRefund(refund, runtime.settings) })
+  await apply(runtime, { writes: newRefund(refund, runtime.settings) })
   return refund
-}
-
-async function apply(effects: Effects<never>) {
-  const { table, clock } = runtime
-  const correlation = { id: 'corr-1', trace: {} }
-  await commit({ table, clock, caller: undefined, correlation }, effects)
 }
 
 /** Applies a report to the stored refund and returns what it led to. */
@@ -48,7 +41,7 @@ async function report(id: string, one: ProviderReport): Promise<NextStatus> {
     alert: (...one: (typeof alerts)[number]) => alerts.push(one),
   }
   const { next, effects } = await settleRefund(refund, one, context)
-  await apply(effects)
+  await apply(runtime, effects)
   return next
 }
 
@@ -184,8 +177,8 @@ describe('an edge', () => {
     const { table, settings, clock } = runtime
     const context = { table, settings, now: clock.now(), alert: () => {} }
     const [one, other] = await Promise.all([1, 2].map(() => settleRefund(refund, both, context)))
-    await apply(one?.effects ?? {})
-    await expect(apply(other?.effects ?? {})).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    await apply(runtime, one?.effects ?? {})
+    await expect(apply(runtime, other?.effects ?? {})).rejects.toMatchObject({ code: 'TRANSIENT.error' })
     expect(ledger()).toEqual(entries)
   })
 })
@@ -291,7 +284,7 @@ describe('the hold on a charge that may be refunded once', () => {
     }
     const rejected: string[] = []
     for (const { id, one, effects } of decisions) {
-      await apply(effects).catch(async ({ code }) => {
+      await apply(runtime, effects).catch(async ({ code }) => {
         rejected.push(`${id} ${code}`)
         await report(id, one)
       })
@@ -350,7 +343,7 @@ describe('the hold on a charge that may be refunded once', () => {
     const { id: fourth } = await start()
     await report(fourth, rejected)
     for (const id of [holder, fourth]) await report(id, succeeded(3))
-    await expect(apply(effects)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
+    await expect(apply(runtime, effects)).rejects.toMatchObject({ code: 'TRANSIENT.error' })
     await report(holder, failed(4))
     expect(holders()).toEqual([fourth])
   })

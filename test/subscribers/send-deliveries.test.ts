@@ -7,6 +7,7 @@ import { bodyOf, deliveryId, pingType } from '#shared/subscribers/delivery.ts'
 import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
 import { healthKey } from '#shared/subscribers/subscriber-health.ts'
+import { itemBytes } from '#test/support/capacity.ts'
 import { type DeliveryService, startDeliveries, subscriberId } from './delivery-service.ts'
 
 const day = 24 * 3600
@@ -160,7 +161,7 @@ describe('a first attempt that succeeds', () => {
     await service.publish({ data: { id: 'o'.repeat(36), tenant_id: 'acme', amount: 1999, currency: 'EUR' } })
     await service.run()
     const delivery = await onlyDelivery()
-    expect(itemBytes(delivery)).toBeLessThanOrEqual(1024)
+    expect(itemBytes(marshall(delivery))).toBeLessThanOrEqual(1024)
     expect(delivery.attempts[0]?.answer).toMatch(/^é{50,}$/)
   })
 
@@ -199,24 +200,6 @@ describe('a first attempt that succeeds', () => {
     })
   })
 })
-
-/** Returns the size of an item in the table (DynamoDB developer guide, 'Item sizes and formats'). */
-function itemBytes(item: object): number {
-  const sizeOf = (value: Record<string, unknown>): number => {
-    const [[type, content] = ['', '']] = Object.entries(value)
-    if (type === 'S') return Buffer.byteLength(String(content))
-    if (type === 'N') return Math.ceil(String(content).length / 2) + 1
-    if (type === 'L') return 3 + (content as never[]).reduce((sum, one) => sum + 1 + sizeOf(one), 0)
-    if (type === 'M') return 3 + attributesOf(content as never) + Object.keys(content as never).length
-    throw new Error(`${type} is not expected`)
-  }
-  const attributesOf = (attributes: Record<string, never>): number =>
-    Object.entries(attributes).reduce(
-      (sum, [name, value]) => sum + Buffer.byteLength(name) + sizeOf(value),
-      0,
-    )
-  return attributesOf(marshall(item) as never)
-}
 
 describe('a failed attempt', () => {
   test.each<[string, SubscriberResponse, string]>([

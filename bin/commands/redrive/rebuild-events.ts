@@ -1,7 +1,6 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventDefinitions } from '#functions/events.ts'
+import { itemOf } from '#shared/platform/aws/stream-image.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { maxReplaced } from '#shared/platform/idempotency/commit.ts'
@@ -83,8 +82,4 @@ function lostIn({ replaced = [] }: Outbox, period: Period): string[] {
 
 function isIn({ from, to }: Period, at: number | undefined): boolean {
   return at !== undefined && from <= at && at <= to
-}
-
-function itemOf(image: unknown): Item | undefined {
-  return image === undefined ? undefined : (unmarshall(image as Record<string, AttributeValue>) as Item)
 }

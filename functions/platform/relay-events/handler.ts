@@ -1,10 +1,8 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
 import { streamFunction } from '#shared/platform/aws/stream-function.ts'
+import { itemOf } from '#shared/platform/aws/stream-image.ts'
 import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
 import { eventDefinitions } from '../../events.ts'
 
 /** Publishes the events of the table's stream on the bus, in order. */
@@ -23,8 +21,4 @@ function changeOf({ dynamodb }: DynamoDBRecord): StreamChange {
     before: itemOf(dynamodb?.OldImage),
     after: itemOf(dynamodb?.NewImage),
   }
-}
-
-function itemOf(image: unknown): Item | undefined {
-  return image === undefined ? undefined : (unmarshall(image as Record<string, AttributeValue>) as Item)
 }

@@ -129,8 +129,8 @@ function fieldAfter(field: Field, byte: number): Field {
 }
 
 /** Returns the rows of a file, or of a part that starts and ends with a row, without line breaks and blank rows. */
-export function linesOf(bytes: Buffer): string[] {
-  const scanner = rowScanner()
+export function linesOf(bytes: Buffer, rowBytes?: number): string[] {
+  const scanner = rowScanner(rowBytes)
   return [...scanner.scan(bytes), ...scanner.end()]
     .filter(({ from, textTo }) => from < textTo)
     .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
