@@ -34,7 +34,7 @@ export function endpointFunctions(
   routes: readonly RouteEntry[],
 ): Endpoint[] {
   const { stage, settings, resources, release, freeze } = deployment
-  const { table, users } = resources
+  const { users } = resources
   const provisioned = provisionedExecutions(settings)
   const byFunction = Map.groupBy(routes, (entry) => functionOf(entry).name)
   return [...byFunction].flatMap(([name, entries]) => {
@@ -49,7 +49,6 @@ export function endpointFunctions(
       table: joined(entries.map(({ route }) => tableUseOf(route, settings))),
       timeout: requestTimeout(settings),
       environment: {
-        TABLE_NAME: table.tableName,
         ...(entries.some(({ route }) => route.auth === 'bearer') && issuer),
         ...methodsOfSamePaths(entries, routes, settings),
         ...(stage.basePath !== undefined && { BASE_PATH: stage.basePath }),

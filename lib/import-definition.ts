@@ -53,7 +53,7 @@ export function importDefinition(
   { functions, bucket, settings }: ImportDefinitionProps,
 ): sfn.StateGraph {
   const states = new Construct(scope, 'ImportDefinition')
-  const task = (id: string, step: ImportStep, paths: { resultPath?: string; outputPath?: string } = {}) => {
+  const task = (id: string, step: ImportStep, paths: { resultPath?: string } = {}) => {
     const taskTimeout = sfn.Timeout.duration(Duration.seconds(importSteps[step].seconds + 2 * graceSeconds))
     // Without the payload alone, a result would carry the metadata of the call. Service errors are in `again`.
     const options = { payloadResponseOnly: true, retryOnServiceExceptions: false, taskTimeout, ...paths }

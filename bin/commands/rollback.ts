@@ -85,16 +85,14 @@ function serves(one: ReleasedFunction, release: string): boolean {
   return version === undefined || (one.live.length === 1 && one.live[0] === version.number)
 }
 
-/**
- * The rules that a version must obey to replace another one. Each returns the reason why it cannot, as the end of a
- * sentence that begins with the release.
- */
-const rules: readonly ((version: Version, live: Version) => string | undefined)[] = [
-  function sameTable({ environment: { TABLE_NAME: its } }, { environment: { TABLE_NAME: current } }) {
-    if (its === undefined || current === undefined || its === current) return undefined
-    return `uses the table ${its}, and the data is in ${current}`
-  },
-]
+/** Returns the end of a sentence that begins with the release, if its version uses another table than the live one. */
+function otherTable(
+  { environment: { TABLE_NAME: its } }: Version,
+  { environment: { TABLE_NAME: current } }: Version,
+) {
+  if (its === undefined || current === undefined || its === current) return []
+  return [`uses the table ${its}, and the data is in ${current}`]
+}
 
 /** @throws Error if a function could not serve with its version of the release */
 function assertServing({ to, functions }: Rollback): void {
@@ -106,7 +104,7 @@ function assertServing({ to, functions }: Rollback): void {
     const live = one.versions.filter(({ number }) => one.live.includes(number))
     const missed = missedBy(recordedShards(version.environment), stored)
     return [
-      ...live.flatMap((each) => rules.flatMap((rule) => rule(version, each) ?? [])),
+      ...live.flatMap((each) => otherTable(version, each)),
       ...(missed === undefined ? [] : [`${missed} that hold items`]),
     ]
   })

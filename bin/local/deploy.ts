@@ -40,8 +40,6 @@ function cdk(name: string, args: string[], env: NodeJS.ProcessEnv, signal: Abort
 }
 
 interface SynthesisOptions {
-  /** The command of the CDK app. Tests may use another than the service's own. */
-  readonly app?: string
   /** Path of the settings profile. */
   readonly settings: string
   /** The id of the deployment, if functions are to have versions and aliases, as on AWS. */
@@ -56,7 +54,7 @@ interface SynthesisOptions {
  * @throws StartFailure with the error of the app, such as a missing setting.
  */
 export async function synthesize(options: SynthesisOptions): Promise<void> {
-  const { app = 'node bin/app.ts', settings, release, assembly, signal } = options
+  const { settings, release, assembly, signal } = options
   await mkdir(dirname(assembly), { recursive: true })
   const context = ['-c', 'stage=local', '-c', `settings=${settings}`]
   if (release !== undefined) context.push('-c', `release=${release}`)
@@ -67,7 +65,7 @@ export async function synthesize(options: SynthesisOptions): Promise<void> {
     // CDK's validation of the template takes longer than the synthesis. Stages on AWS are validated.
     CDK_VALIDATION: 'false',
   }
-  const args = ['synth', '--quiet', '--app', app, '--output', assembly, ...context]
+  const args = ['synth', '--quiet', '--app', 'node bin/app.ts', '--output', assembly, ...context]
   await cdk('Synthesizing the stack', args, env, signal)
 }
 

@@ -26,7 +26,7 @@ export interface Engine extends Server {
 /**
  * Starts the installed engine (see `installEngine`) on loopback, with all state in memory and new random keys. The
  * endpoint is the value of AWS_ENDPOINT_URL.
- * @throws StartFailure if the port is in use or the engine does not respond within 30 s
+ * @throws StartFailure if the port is in use or the engine does not respond in time
  */
 export async function startEngine(options: EngineOptions): Promise<Engine> {
   const { port, directory, origins = [], proxyPort = port } = options

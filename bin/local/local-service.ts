@@ -15,8 +15,6 @@ interface LocalServiceOptions {
   readonly settings: string
   /** See `synthesize`. */
   readonly release?: string | undefined
-  /** The command of another CDK app than the service's own. */
-  readonly app?: string
   readonly signal: AbortSignal
 }
 

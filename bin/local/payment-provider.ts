@@ -17,7 +17,7 @@ export async function assertProviderPortFree(port: number): Promise<void> {
 /**
  * Starts the fake payment provider of the tests in a separate process, with all state in memory. It is started as a
  * command because nothing outside test/ may import from there.
- * @throws StartFailure if it is not ready within 10 s
+ * @throws StartFailure if it is not ready in time
  */
 export function startPaymentProvider({ port, logFile }: { port: number; logFile: string }): Promise<Server> {
   return startServer({

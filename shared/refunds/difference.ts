@@ -10,19 +10,24 @@ export interface RefundLedger {
   entries: readonly LedgerEntry[]
 }
 
-/** The kinds of differences between the provider and the ledger, with their meaning. */
-export const differences = {
-  not_in_ledger: 'The provider paid it, and the ledger has no entry.',
-  not_at_provider: 'The ledger has an entry, and the provider has no such refund.',
-  paid_twice: 'The provider has a further payout for a refund whose payout is in the ledger.',
-  fields_differ: 'Amount, currency, charge or the provider’s id differ.',
-  not_reversed: 'The provider took the payout back, and the ledger has no reversal.',
-  only_reversed_here: 'The ledger has a reversal, and the provider paid the refund.',
-  pending_at_provider: 'The ledger has a payout that is still pending at the provider.',
-  pending_here: 'The provider has a final outcome, and the refund is still pending here.',
-} as const
-
-export type Difference = keyof typeof differences
+/** The kinds of differences between the provider and the ledger. */
+export type Difference =
+  /** The provider paid it, and the ledger has no entry. */
+  | 'not_in_ledger'
+  /** The ledger has an entry, and the provider has no such refund. */
+  | 'not_at_provider'
+  /** The provider has a further payout for a refund whose payout is in the ledger. */
+  | 'paid_twice'
+  /** Amount, currency, charge or the provider’s id differ. */
+  | 'fields_differ'
+  /** The provider took the payout back, and the ledger has no reversal. */
+  | 'not_reversed'
+  /** The ledger has a reversal, and the provider paid the refund. */
+  | 'only_reversed_here'
+  /** The ledger has a payout that is still pending at the provider. */
+  | 'pending_at_provider'
+  /** The provider has a final outcome, and the refund is still pending here. */
+  | 'pending_here'
 
 /**
  * Compares one refund in the provider's records with the same refund here.

@@ -5,9 +5,9 @@ import { compileCache } from '#test/support/compile-cache.ts'
 import { inTerminal } from '#test/support/terminal.ts'
 
 const program = join(import.meta.dirname, 'print-sample.ts')
-const piped = (sample: string, env: NodeJS.ProcessEnv = {}) =>
+const piped = (sample: string) =>
   execFileSync(process.execPath, [program, sample], {
-    env: { ...compileCache, PATH: process.env.PATH, ...env },
+    env: { ...compileCache, PATH: process.env.PATH },
     encoding: 'utf8',
   })
 const onTerminal = (sample: string, { env, ...options }: Parameters<typeof inTerminal>[1] = {}) =>

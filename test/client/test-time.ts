@@ -18,8 +18,8 @@ interface Timer {
 }
 
 /** A clock that a test advances. Delays between attempts end at once. */
-export function testTime(start = Date.UTC(2026, 0, 1)): TestTime {
-  let now = start
+export function testTime(): TestTime {
+  let now = Date.UTC(2026, 0, 1)
   let latest: Timer | undefined
   let timeout: Timer | undefined
   const waits: number[] = []

@@ -84,7 +84,7 @@ describe('a host that is too slow', () => {
   })
 
   /** Runs an import from a host that stops after the head. @returns the invoked steps */
-  async function runSlow(tenant: string, onRequest = () => {}) {
+  async function runSlow(tenant: string, onRequest: () => void) {
     const as = { ...editor, tenant }
     const body = { file_url: 'https://files.example/slow.csv' }
     const { json } = await impatient.call({ method: 'POST', path: '/imports', as, body })

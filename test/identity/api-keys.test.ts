@@ -24,8 +24,7 @@ const scopes = [
   ...new Set(Object.values(localSettings['auth.operationScopes']).flatMap((scope) => scope ?? [])),
 ]
 const newKey = (tenant: string, name = 'a test') => make(operator, { tenant, name, scopes })
-const ordersBy = (key: string, headers = {}) =>
-  service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key, ...headers } })
+const ordersBy = (key: string) => service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key } })
 const unknown = '401 AUTH.invalid_credentials'
 
 test('a token whose subject is that of a key neither repeats its requests nor is audited as the key', async () => {

@@ -124,9 +124,7 @@ describe('a chunk', () => {
         waits.push(milliseconds)
         const key = keyOf('acme', 'operation', id)
         if (end === 'purged') await service.table.transact([{ remove: key, condition: 'none' }])
-        const as = { tenant: 'acme', role: 'Editor' }
-        if (end === 'canceled')
-          await service.call({ method: 'POST', path: `/operations/${id}:cancel`, as, body: {} })
+        if (end === 'canceled') await service.cancel('acme', id)
       },
     }
     await service.run('acme', id)

@@ -13,10 +13,9 @@ function problemsOf(table: readonly RouteEntry[], changes: Partial<Settings> = {
 }
 
 /** Returns the route table with a copy of `orders.read` on another path. */
-function withRoute(operation: string, path: string, sharedFunction?: string): RouteEntry[] {
+function withRoute(operation: string, path: string): RouteEntry[] {
   const model = routes.find(({ route }) => route.operation === 'orders.read') as RouteEntry
-  const entry = { route: { ...model.route, operation, path }, folder: model.folder }
-  return [...routes, sharedFunction === undefined ? entry : { ...entry, sharedFunction }]
+  return [...routes, { route: { ...model.route, operation, path }, folder: model.folder }]
 }
 /** Throttles operations at the gateway. */
 function throttling(...operations: string[]): Partial<Settings> {

@@ -21,7 +21,7 @@ export async function stackOfStage(stage: string, options: SynthesisOptions = {}
 }
 
 /** An app that leaves out what no template contains and what takes longer than the synthesis. */
-export function appForTests(): App {
+function appForTests(): App {
   return new App({
     outdir: scratchFolder(),
     context: {

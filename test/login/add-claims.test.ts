@@ -8,7 +8,7 @@ import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
 const service = await useFaultyService()
 
-const attributes = (more: Record<string, string> = {}) => ({
+const attributes = (more: Record<string, string>) => ({
   sub: 'sub-1',
   email: 'canary@acme.example',
   email_verified: 'true',

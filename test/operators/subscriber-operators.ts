@@ -9,7 +9,7 @@ import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 import { otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
-export const eventTypes = ['order.created', 'order.placed', 'refund.succeeded']
+const eventTypes = ['order.created', 'order.placed', 'refund.succeeded']
 
 /** The names that resolve, with their addresses. */
 const addresses: Readonly<Record<string, string[]>> = {

@@ -7,7 +7,7 @@ import { Functions } from './functions.ts'
 import { type Operation, OverloadedService } from './service.ts'
 
 /** Of a thousand requests of a tenant, those of each operation. */
-export const mix = {
+const mix = {
   'orders.create': 250,
   'orders.read': 500,
   'orders.list': 30,

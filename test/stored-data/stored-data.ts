@@ -48,7 +48,7 @@ export async function serviceOn({
   return service
 }
 
-export function storeOf(items: StoredData['items']): MemoryStore {
+function storeOf(items: StoredData['items']): MemoryStore {
   const store = new MemoryStore()
   for (const item of items) store.put({ item: unmarshall(item) as Item, condition: 'none' })
   return store

@@ -21,8 +21,8 @@ export function testClient(endpoint = process.env.DYNAMODB_ENDPOINT): DynamoDBCl
 }
 
 /** Creates such a client that reads and writes items instead of attribute values. */
-export function documentClient(endpoint?: string): DynamoDBDocumentClient {
-  return DynamoDBDocumentClient.from(testClient(endpoint))
+export function documentClient(): DynamoDBDocumentClient {
+  return DynamoDBDocumentClient.from(testClient())
 }
 
 const localClient = lazy(documentClient)

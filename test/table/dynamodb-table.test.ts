@@ -441,7 +441,7 @@ describe('an insert of many items', () => {
 })
 
 describe('a partition that throttles', () => {
-  const inPartition = (pk: string, sk = '1') => ({ pk, sk })
+  const inPartition = (pk: string) => ({ pk, sk: '1' })
   const range = (partition: string) => ({ partition, low: 'a', high: 'b', descending: false, limit: 7 })
   const reads = {
     get: (pk) => table.get(inPartition(pk)),

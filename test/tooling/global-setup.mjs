@@ -2,7 +2,6 @@ import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 import { startCdkProcess } from '#test/infrastructure/cdk-process.ts'
 import { missingBrowser, prepareBrowser } from '#test/support/browser.ts'
 import { startForRun } from '#test/support/dynamodb-local.ts'
-import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
@@ -25,8 +24,6 @@ export default async function start() {
   process.env.PAYMENT_PROVIDER_ENDPOINT = globalThis.paymentProvider.endpoint
   globalThis.identityProvider = await startIdentityProvider()
   useIdentityProvider(globalThis.identityProvider)
-  process.env.USER_POOL_CLIENT_ID = clientId
-  process.env.AWS_REGION ??= 'us-east-1'
   globalThis.cdkProcess = await startCdkProcess()
   process.env.CDK_PROCESS = globalThis.cdkProcess.endpoint
 }

@@ -40,7 +40,6 @@ const commands = {
 
 /** A language of the guide. */
 export type Language = keyof typeof commands
-export const languages = Object.keys(commands) as Language[]
 
 /** Starts an endpoint of the guide in a folder, and waits until it answers. */
 export async function startReceiver(

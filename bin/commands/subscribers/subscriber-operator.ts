@@ -1,11 +1,10 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { functionOutput, queueOutput } from '#lib/function-entries.ts'
-import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change } from '#shared/platform/table/table.ts'
 import type { DeliveryMessage } from '#shared/subscribers/delivery.ts'
 import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import type { Preparation, Prepared } from '#shared/subscribers/prepare-subscriber.ts'
-import { asSubscriber, type Subscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
+import { findSubscriber, type Subscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import { type DeployedStack, outputOf } from '../deployment.ts'
 import { invokeFunction } from '../invoke-function.ts'
 import { operatorOf } from '../operator.ts'
@@ -45,11 +44,11 @@ export async function prepare(operator: SubscriberOperator, preparation: Prepara
 /** Reads a subscriber. @throws Error if there is none */
 export async function readSubscriber(
   { table }: Pick<Operator, 'table'>,
-  { tenant, subscriber: id }: SubscriberRef,
+  ref: SubscriberRef,
 ): Promise<Subscriber> {
-  const item = await table.get(keyOf(tenant, 'subscriber', id))
-  if (item) return asSubscriber(item)
-  throw new Error(`${tenant} has no subscriber ${id}: \`subscribers list\` shows all`)
+  const found = await findSubscriber(table, ref)
+  if (found) return found
+  throw new Error(`${ref.tenant} has no subscriber ${ref.subscriber}: \`subscribers list\` shows all`)
 }
 
 /** What a command changes of a subscriber, and how the audit records it. */

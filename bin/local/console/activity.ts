@@ -1,5 +1,5 @@
 /** The kinds of entries that the console shows. Each page section lists one or two of them. */
-export const kinds = [
+const kinds = [
   'request',
   'log',
   'event',

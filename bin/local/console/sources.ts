@@ -174,7 +174,6 @@ export function queueSource(service: ServiceFile, failures: Failures): Source {
   interface Message {
     MessageId: string
     Body: string
-    ReceiveCount: number
     SentTimestamp: number
     IsVisible: boolean
   }

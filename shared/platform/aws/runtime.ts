@@ -25,8 +25,8 @@ export interface Adapters {
 }
 
 /**
- * Returns the runtime of a function on AWS; the only reader of environment variables. It creates everything at its
- * first use: a function that lists nothing never reads the secret.
+ * Returns the runtime of a function on AWS. It creates everything at its first use: a function that lists nothing never
+ * reads the secret.
  */
 export function deployedRuntime(adapters: Adapters, settings: Settings = deployedSettings()): Runtime {
   const clock = systemClock

@@ -28,7 +28,7 @@ export interface Batch<Row> {
   /** Rows with the same key are executed one after another, in order. */
   keyOf: (row: Row) => string
   /** Decides one row. A permanent failure is the row's result; a retryable one ends the batch, which can be resumed. */
-  decide: (row: Row, index: number) => Promise<RowDecision>
+  decide: (row: Row) => Promise<RowDecision>
   /** Called when a row fails by a fault of the service, which the row's result does not describe. */
   onFault: (failure: Failure) => void
   /** Returns the denied action of a row. */
@@ -91,7 +91,7 @@ async function runRow<Row>(
   context: CommitContext,
 ): Promise<RowResult> {
   try {
-    const decision = await batch.decide(row, index)
+    const decision = await batch.decide(row)
     const result = await commit(context, decision, ({ status, id }) => ({
       guard: { item: completedRow(batch, index, { status, id }, context), condition: { absent: true } },
     }))

@@ -61,7 +61,7 @@ export function useIdentityProvider({ endpoint }: FakeIdentityProvider): void {
   process.env.AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER = endpoint
   // Requests to log users in are signed.
   process.env.AWS_REGION ??= 'us-east-1'
-  process.env.USER_POOL_CLIENT_ID ??= clientId
+  process.env.USER_POOL_CLIENT_ID = clientId
   process.env.AWS_ACCESS_KEY_ID ??= 'test'
   process.env.AWS_SECRET_ACCESS_KEY ??= 'test'
 }
