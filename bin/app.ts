@@ -19,7 +19,7 @@ import { loadSettings, localProfile } from './build/settings-file.ts'
  * default profile; every other stage needs one. `-c release=ID` names the deployment, and functions get versions.
  * `-c rollout=bypass` deploys without CodeDeploy, and `-c freeze=writes|all` keeps a freeze.
  */
-async function synthesise(): Promise<void> {
+async function synthesize(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const stage = stageNamed(app.node.tryGetContext('stage'))
@@ -74,7 +74,7 @@ function profileOf(app: App, stage: string): string {
 }
 
 try {
-  await synthesise()
+  await synthesize()
 } catch (thrown) {
   // Errors that the person who deploys can fix are printed without a stack trace. Any other error is a bug.
   if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown

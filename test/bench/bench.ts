@@ -139,7 +139,7 @@ ratios are of one run, ours and the reference's turn by turn.
 ## At DynamoDB
 
 Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
-is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a cancelled transaction: DynamoDB
+is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a canceled transaction: DynamoDB
 Local charges nothing for it, AWS what the transaction would have cost.
 
 | Request | Status | Requests | Read units | Write units | Index entries |

@@ -22,8 +22,8 @@ const tenant = 'given-up'
 export function redriveOverHttp(running: () => Running): void {
   const access = () => running().service.aws
 
-  /** The position of an item's changes in the table's stream. */
-  async function stretchOf(id: string) {
+  /** Returns the batch of an item's changes in the table's stream. */
+  async function batchOf(id: string) {
     const streams = new DynamoDBStreamsClient(access())
     const { Streams = [] } = await streams.send(
       new ListStreamsCommand({ TableName: running().service.table }),
@@ -35,16 +35,16 @@ export function redriveOverHttp(running: () => Running): void {
     let { ShardIterator } = await streams.send(new GetShardIteratorCommand(from))
     for (;;) {
       const read = await streams.send(new GetRecordsCommand({ ShardIterator }))
-      const places = (read.Records ?? []).flatMap(({ dynamodb }) =>
+      const numbers = (read.Records ?? []).flatMap(({ dynamodb }) =>
         dynamodb?.Keys?.sk?.S === id ? [dynamodb.SequenceNumber] : [],
       )
-      if (places.length > 0)
+      if (numbers.length > 0)
         return {
           streamArn: StreamArn,
           shardId: ShardId,
-          startSequenceNumber: places[0],
-          endSequenceNumber: places.at(-1),
-          batchSize: places.length,
+          startSequenceNumber: numbers[0],
+          endSequenceNumber: numbers.at(-1),
+          batchSize: numbers.length,
         }
       if (!read.Records?.length) throw new Error('the stream has no change of the item')
       ShardIterator = read.NextShardIterator
@@ -70,8 +70,8 @@ export function redriveOverHttp(running: () => Running): void {
     await listener.until(() => ours().length >= 2)
     const once = published()
 
-    const stretch = await stretchOf(placed.json.id)
-    await giveUp(stretch)
+    const batch = await batchOf(placed.json.id)
+    await giveUp(batch)
     const redrive = () => service.run('dead-letters', 'redrive', 'events.relay')
     expect(await redrive()).toEqual([
       { name: 'events.relay', messages: 1, from_stream: 1, from_table: 0, left: 0 },
@@ -80,7 +80,7 @@ export function redriveOverHttp(running: () => Running): void {
     expect(published()).toEqual([...once, ...once].toSorted())
 
     // Changes that the stream no longer has are rebuilt from the table.
-    await giveUp({ ...stretch, shardId: 'shardId-00000001573689847184-864758bb' })
+    await giveUp({ ...batch, shardId: 'shardId-00000001573689847184-864758bb' })
     // Other items of these minutes may have lost events: then the command names them, and the message stays.
     const named = await redrive().then(
       () => '',

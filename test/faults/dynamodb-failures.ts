@@ -63,9 +63,9 @@ function failureOf(failure: Failure, operation: string, body: unknown): Failed {
     case 'conflict':
       return singleWrites.includes(operation)
         ? refused('TransactionConflictException', { message: 'Transaction is ongoing for the item' })
-        : cancelled(operation, body, 'None')
+        : canceled(operation, body, 'None')
     case 'conflict-and-refusal':
-      return cancelled(operation, body, 'ConditionalCheckFailed')
+      return canceled(operation, body, 'ConditionalCheckFailed')
     case 'in-progress':
       if (operation !== 'TransactWriteItems') throw impossible(failure, operation)
       return refused('TransactionInProgressException', {
@@ -94,7 +94,7 @@ const reasons = {
 }
 
 /** A reason for each item in the order of the request: the first has a conflict. */
-function cancelled(operation: string, body: unknown, ofOthers: keyof typeof reasons): Failed {
+function canceled(operation: string, body: unknown, ofOthers: keyof typeof reasons): Failed {
   const items = transactItems(body)
   if (!items) throw impossible('conflict', operation)
   const codes = items.map((_, index) => (index === 0 ? 'TransactionConflict' : ofOthers))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { cfnLint } from './cfn-lint.ts'
 import { behindDomain, moreInEachArea } from './stage-settings.ts'
-import { synthesise } from './synthesis.ts'
+import { synthesize } from './synthesis.ts'
 
 const scratch = await mkdtemp(join(tmpdir(), 'commerce-templates-'))
 afterAll(() => rm(scratch, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ let findings: string[]
 beforeAll(async () => {
   const files = [written('invalid', invalid)]
   for (const stage of ['dev', 'prod']) {
-    const { stacks } = await synthesise(stage, { changes: behindDomain, moreRoutes: moreInEachArea })
+    const { stacks } = await synthesize(stage, { changes: behindDomain, moreRoutes: moreInEachArea })
     for (const [name, template] of Object.entries(stacks)) files.push(written(`${stage}-${name}`, template))
   }
   findings = await cfnLint(await Promise.all(files))

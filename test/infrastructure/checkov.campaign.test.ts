@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { checkov, type Finding } from './checkov.ts'
 import { exceptions, excepts } from './checkov-exceptions.ts'
-import { synthesise } from './synthesis.ts'
+import { synthesize } from './synthesis.ts'
 
 /** A public bucket, which no stage has. */
 const careless = {
@@ -23,7 +23,7 @@ beforeAll(async () => {
     writeFileSync(join(folder, `${name.replaceAll('/', '-')}.json`), JSON.stringify(template, null, 1))
   // Staging differs from prod only in its size.
   for (const stage of ['dev', 'prod']) {
-    const { stacks } = await synthesise(stage)
+    const { stacks } = await synthesize(stage)
     for (const [name, template] of Object.entries(stacks)) write(`${stage}-${name}`, template)
   }
   write('careless', careless)

@@ -1,11 +1,11 @@
 import { createRequire } from 'node:module'
 import { expect, test } from '@jest/globals'
 import { featureFlags } from './feature-flags.ts'
-import { resourcesOf, synthesise } from './synthesis.ts'
+import { resourcesOf, synthesize } from './synthesis.ts'
 
 const recommended = createRequire(import.meta.url)('aws-cdk-lib/recommended-feature-flags.json')
 
-const { template, tags } = await synthesise('prod')
+const { template, tags } = await synthesize('prod')
 
 test('every feature flag of CDK is configured with the value that CDK recommends', () => {
   expect(featureFlags()).toEqual(recommended)

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals'
 import { behindDomain, moreRoutes, withDomain } from './stage-settings.ts'
-import { resourcesOf, type Synthesis, synthesise, type Template } from './synthesis.ts'
+import { resourcesOf, type Synthesis, synthesize, type Template } from './synthesis.ts'
 
 /** CloudFormation accepts 500 resources and 200 parameters and outputs each in one stack. */
 const limits = { resources: 450, parameters: 190, outputs: 190 }
-const prod = await synthesise('prod', { changes: withDomain })
-const grown = await synthesise('prod', { changes: withDomain, moreRoutes })
+const prod = await synthesize('prod', { changes: withDomain })
+const grown = await synthesize('prod', { changes: withDomain, moreRoutes })
 const stages: [stage: string, Synthesis][] = [
-  ['local', await synthesise('local')],
-  ['dev', await synthesise('dev', { changes: behindDomain })],
+  ['local', await synthesize('local')],
+  ['dev', await synthesize('dev', { changes: behindDomain })],
   ['prod', prod],
   [`prod with ${moreRoutes.length} more routes`, grown],
 ]

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { resourcesOf, synthesise, type Template } from './synthesis.ts'
+import { resourcesOf, synthesize, type Template } from './synthesis.ts'
 
-const prod = await synthesise('prod')
-const staging = await synthesise('staging')
+const prod = await synthesize('prod')
+const staging = await synthesize('staging')
 
 /** The resources and outputs of a template under the names of prod, without its size and hashes of names. */
 function comparable({ Resources: resources, Outputs: outputs = {} }: Template): string[] {

@@ -10,7 +10,7 @@ export interface Synthesis extends Templates {
 }
 
 /** The templates of a stage, synthesized once per run of the tests and options. */
-export async function synthesise(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
+export async function synthesize(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
   const templates = await inCdkProcess('stageTemplates', stage, options)
   return { settings: await settingsOf(options), ...templates }
 }
@@ -22,7 +22,7 @@ export function resourcesOf({ Resources }: Template, type: string): [string, Res
 
 /** A synthesis to read: a reference is text, such as `<Table.Arn>`, and no id has a hash. */
 export async function templatesOf(stage: string, options: SynthesisOptions = {}): Promise<Synthesis> {
-  const synthesis = await synthesise(stage, options)
+  const synthesis = await synthesize(stage, options)
   return { ...synthesis, template: readable(synthesis.template), watch: readable(synthesis.watch) }
 }
 

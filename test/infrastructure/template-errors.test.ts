@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { inCdkProcess } from './cdk-process.ts'
 import { behindDomain, moreInEachArea } from './stage-settings.ts'
-import { synthesise } from './synthesis.ts'
+import { synthesize } from './synthesis.ts'
 
 /** The short version of cfn-lint.campaign.test.ts. */
 // The stage with the most types of resources is the first, so that the rules are loaded once.
 test.each(['prod', 'dev'])('the templates of the stage %s are valid', async (stage) => {
-  const { stacks } = await synthesise(stage, { changes: behindDomain })
+  const { stacks } = await synthesize(stage, { changes: behindDomain })
   expect(await inCdkProcess('templateErrors', stacks)).toEqual([])
 })
 
@@ -14,7 +14,7 @@ test.each(['prod', 'local'])(
   'the templates of the stage %s stay valid with one more route in each area',
   async (stage) => {
     const changes = stage === 'local' ? {} : behindDomain
-    const { stacks } = await synthesise(stage, { changes, moreRoutes: moreInEachArea })
+    const { stacks } = await synthesize(stage, { changes, moreRoutes: moreInEachArea })
     expect(Object.keys(stacks)).toEqual(expect.arrayContaining(['OrdersArea', 'HealthArea']))
     expect(await inCdkProcess('templateErrors', stacks)).toEqual([])
   },

@@ -138,8 +138,8 @@ describe('an index', () => {
       const seen: string[] = []
       let [from, to] = [low, high]
       for (let exhausted = false; !exhausted; ) {
-        const stretch = { low: from, high: to, descending, limit }
-        const read = await readIndex({ table, tenant }, index, stretch)
+        const range = { low: from, high: to, descending, limit }
+        const read = await readIndex({ table, tenant }, index, range)
         expect(read.found.length <= limit && (read.exhausted || read.found.length > 0)).toBe(true)
         for (const found of read.found) {
           expect(found.sortKey).toBe(sortKeyOf(found.sortKey, found.id))

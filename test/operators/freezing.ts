@@ -7,7 +7,7 @@ import type { FrozenStack } from '#bin/commands/freeze/freeze.ts'
 import { pascalCase } from '#lib/function-entries.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type SynthesisOptions, withProvisioned } from '#test/infrastructure/stage-settings.ts'
-import { type Resource, type Synthesis, synthesise } from '#test/infrastructure/synthesis.ts'
+import { type Resource, type Synthesis, synthesize } from '#test/infrastructure/synthesis.ts'
 import { movableClock } from '#test/support/clocks.ts'
 import { answering, awsError } from '#test/support/fake-clients.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
@@ -26,7 +26,7 @@ export interface StackState {
 
 /** Returns the state that the templates of production define. */
 export async function definedState(options: SynthesisOptions = {}): Promise<StackState> {
-  return stateIn(await synthesise('prod', { changes: withProvisioned, ...options }))
+  return stateIn(await synthesize('prod', { changes: withProvisioned, ...options }))
 }
 
 function stateIn({ template }: Synthesis): StackState {
@@ -77,7 +77,7 @@ export interface FakeStack extends StackState {
 }
 
 /** Reading templates takes longer than a test. */
-const production = lazy(() => synthesise('prod', { changes: withProvisioned }))
+const production = lazy(() => synthesize('prod', { changes: withProvisioned }))
 
 /** Fakes the services of AWS that a freeze uses, with the resources of production. Time is virtual. */
 export async function fakeStack(): Promise<FakeStack> {

@@ -323,5 +323,5 @@ test('the provider of a deployment has its endpoint, its key and the trace of th
   } as never)
   const asked = request()
   expect(await provider.refund(asked, startBudget(clock, 60_000))).toMatchObject({ status: 'succeeded' })
-  expect(callsOf(asked)).toMatchObject([{ trace, authorised: true }])
+  expect(callsOf(asked)).toMatchObject([{ trace, authorized: true }])
 })

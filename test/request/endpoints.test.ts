@@ -1026,7 +1026,7 @@ describe('a browser', () => {
     ])
   })
 
-  test('is told before a request which methods and headers it may send', () => {
+  test('learns before a request which methods and headers it may send', () => {
     const headers = preflightHeaders(origin, ['GET', 'POST'], localSettings, true)
     expect(headers).toMatchObject({
       'Access-Control-Allow-Methods': 'GET, POST',

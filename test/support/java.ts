@@ -20,7 +20,7 @@ export async function javaCommand(): Promise<string> {
   return stdout.trim()
 }
 
-/** Tells whether this machine has a JDK from 17 on, which compiles Java. */
+/** Returns whether this machine has a JDK from 17 on, which compiles Java. */
 export async function hasJdk(): Promise<boolean> {
   const [, major] = /javac (\d+)/.exec(await output('javac', ['-version'])) ?? []
   return Number(major) >= oldest

@@ -25,7 +25,7 @@ export interface Details {
 }
 
 interface FailureOptions {
-  /** Overrides the status of the catalogue, for a code with several statuses. */
+  /** Overrides the status of the catalog, for a code with several statuses. */
   http?: number
   details?: Details
   headers?: Record<string, string>

@@ -1,4 +1,4 @@
-/** `npm run bench:peers`: this service beside Vendure and Medusa, in one run on one machine, as a Markdown page. */
+/** `npm run bench:peers`: this service compared with Vendure and Medusa, in one run on one machine, as a Markdown page. */
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { join } from 'node:path'

@@ -18,7 +18,7 @@ const aimed: Operation[] = ['create', 'get', 'list']
 export function asPage([ours, inside, ...peers]: Figures[], effort: Effort, versions: Versions): string {
   if (!ours || !inside) throw new Error('nothing was measured')
   const names = peers.map(({ side }) => side)
-  return `# Beside two commerce servers
+  return `# Comparison with two commerce servers
 
 Written by \`npm run bench:peers\`; do not edit. All of it is one run on one machine, each side in turn.
 
@@ -28,7 +28,7 @@ requests, after a warm-up of ${effort.warmUp} requests of each operation. The cl
 ## Processor time of the server
 
 Milliseconds of processor that a side's server takes for a request. This comes first: it is what the programs differ in. It holds
-still where the clock shows what else the machine does, and none of the databases beside the servers is what runs on AWS.
+still where the clock shows what else the machine does, and none of the databases next to the servers is what runs on AWS.
 Above 1 a peer takes more.
 
 | Operation | This service | ${names.join(' | ')} | ${names.map((name) => `${name} ÷ this service`).join(' | ')} |

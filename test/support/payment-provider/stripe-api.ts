@@ -23,7 +23,7 @@ export function stripeApi(): StripeApi {
   async function create(call: Call, begun: () => Promise<unknown>): Promise<Answer> {
     const { account, key, parameters } = call
     const { charge = '' } = parameters
-    if (!call.authorised) return errorAnswer(401, { message: 'You did not provide an API key.' })
+    if (!call.authorized) return errorAnswer(401, { message: 'You did not provide an API key.' })
     if (charge.startsWith('ch_down_')) {
       const name = JSON.stringify([account, key ?? charge])
       const before = failures.get(name) ?? 0

@@ -12,7 +12,7 @@ export interface Call {
   parameters: Record<string, string>
   account: string | undefined
   key: string | undefined
-  authorised: boolean
+  authorized: boolean
   /** The headers of W3C Trace Context and W3C Baggage. */
   trace: Record<string, string | undefined>
 }
@@ -52,7 +52,7 @@ export function callOf(
       tracestate: headerOf(headers.tracestate),
       baggage: headerOf(headers.baggage),
     },
-    authorised: /^Bearer .|^Basic ./.test(headers.authorization ?? ''),
+    authorized: /^Bearer .|^Basic ./.test(headers.authorization ?? ''),
   }
 }
 
