@@ -247,8 +247,8 @@ export const defects: Record<string, Defect> = {
   ),
   'an order of another tenant that counts as handled': shared(
     'webhooks/received-events.ts',
-    "if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) throw fail('NOT_FOUND.order')",
-    "if (order.tenant_id !== (data.tenant_id ?? order.tenant_id)) return 'stale'",
+    "if (tenant !== (data.tenant_id ?? tenant)) throw fail('NOT_FOUND.order')",
+    "if (tenant !== (data.tenant_id ?? tenant)) return 'stale'",
   ),
   'an event without meaning that counts as handled': shared(
     'webhooks/handle-event.ts',

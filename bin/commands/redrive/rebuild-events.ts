@@ -1,6 +1,6 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventDefinitions } from '#functions/events.ts'
-import { itemOf } from '#shared/platform/aws/stream-image.ts'
+import { itemOf } from '#shared/platform/aws/stream-function.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { maxReplaced } from '#shared/platform/idempotency/commit.ts'

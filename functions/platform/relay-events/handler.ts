@@ -1,7 +1,6 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
-import { streamFunction } from '#shared/platform/aws/stream-function.ts'
-import { itemOf } from '#shared/platform/aws/stream-image.ts'
+import { itemOf, streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
 import { eventDefinitions } from '../../events.ts'
 

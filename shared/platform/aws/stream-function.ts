@@ -1,7 +1,10 @@
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import { lazy } from '../base/cached-load.ts'
 import type { Log } from '../base/log.ts'
 import { serviceName } from '../base/metrics.ts'
+import type { Item } from '../table/keys.ts'
 import { powertoolsLog } from './powertools-log.ts'
 
 /** The dependencies of work on a stream. It needs neither settings nor the table. */
@@ -24,4 +27,9 @@ export function streamFunction(
     const failed = await work(Records, { log: log(), environment: (name) => process.env[name] })
     return { batchItemFailures: failed === undefined ? [] : [{ itemIdentifier: failed }] }
   }
+}
+
+/** Returns the item in an image of a record. */
+export function itemOf(image: unknown): Item | undefined {
+  return image === undefined ? undefined : (unmarshall(image as Record<string, AttributeValue>) as Item)
 }
