@@ -8,7 +8,7 @@ const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --
 const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
   group: `${name}Log`,
   query:
-    'fields @timestamp, tenant, refund, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
+    'fields @timestamp, tenant, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
 }))
 
 /** The alarms of refunds that wait, were paid late, or differ from those of the payment provider. */
@@ -39,9 +39,9 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
-    act: 'The log names the tenant and the refund. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
+    act: 'The log names the tenant, and the audit of the tenant has the refund: action refund_succeeded, with the correlation id of the log. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
     queries: latePayouts,
-    commands: [ledger],
+    commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
     thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
   },
   {

@@ -66,8 +66,7 @@ export async function settleRefund(
     version: before.version + 1,
   }
   const holds = isEdge ? await holdWrites(after, context) : []
-  if (before.status === 'failed' && isEdge)
-    context.alert('REFUND_PAID_LATE', { tenant: before.tenant_id, refund: before.id })
+  if (before.status === 'failed' && isEdge) context.alert('REFUND_PAID_LATE', { tenant: before.tenant_id })
   const effects = {
     writes: [
       replacedRefund(before, after),

@@ -55,9 +55,7 @@ export type LogCode =
 
 /** What an operator must look at, each with its alarm. */
 export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED'
-
-/** What an alert is about, by id. */
-export type AlertSubject = { tenant: string } & ({ refund: string } | { subscriber: string })
+export type AlertSubject = { tenant: string; subscriber?: string }
 
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
 export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
@@ -175,9 +173,8 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
       ? [{ metric: failureMetric, members: { function_name, function_version, failures: count } }]
       : []
 
-  function batch(message: string, line: { failed: number; fault?: unknown }): void {
-    const { failed, fault } = line
-    write(message, failed > 0, { ...line, fault: describe(fault), ...metrics(...failures(failed)) })
+  function batch(message: string, { fault, ...line }: { failed: number; fault?: unknown }): void {
+    write(message, line.failed > 0, { ...line, fault: describe(fault), ...metrics(...failures(line.failed)) })
   }
 
   return {
