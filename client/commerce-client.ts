@@ -103,8 +103,8 @@ export function commerceClient(options: ClientOptions): CommerceClient {
       ...given.headers,
     }
     const { data, error, response } = await send(method, path, {
-      parseAs: 'text',
       ...given,
+      parseAs: given.parseAs ?? 'text',
       headers,
       params: { ...given.params, header },
     })
@@ -156,10 +156,10 @@ export function commerceClient(options: ClientOptions): CommerceClient {
   }
 }
 
-/** Returns the content of a success by its media type: a value of JSON, or a text such as CSV. */
+/** Returns the content of a success: a text for CSV, or else a value of JSON. */
 function contentOf(text: unknown, { headers }: Response): unknown {
   if (!text) return undefined
-  return /[/+]json\b/.test(headers.get('Content-Type') ?? '') ? JSON.parse(String(text)) : text
+  return headers.get('Content-Type')?.startsWith('text/csv') ? text : JSON.parse(String(text))
 }
 
 function refusal(error: unknown, response: Response, key: string | undefined) {

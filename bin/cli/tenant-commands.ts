@@ -158,7 +158,7 @@ function definePurge(define: Define): void {
 function defineBlocks(define: Define): void {
   define(
     'tenants block',
-    'Reject all requests of a tenant with 403 POLICY.account.locked. Events that name it wait in the dead-letter queue until it is unblocked and they are redriven. It takes effect within 30 seconds. No data is deleted. It is audited in the tenant. A name without data is refused. At most 6,000 tenants can be blocked.',
+    'Reject all requests of a tenant with 403 POLICY.account.locked. The block takes effect within 30 seconds. Events that name the tenant wait in the dead-letter queue until it is unblocked and they are redriven. No data is deleted. It is audited in the tenant. A name without data is refused. At most 6,000 tenants can be blocked.',
     'tenants block acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)

@@ -28,9 +28,9 @@ export const pathRates: readonly PathRate[] = [
 /**
  * Returns the rate rules: logins, password resets and one-time codes by source address, all anonymous requests by source
  * address, and all others by credential. A credential has its own rule for each place in which it is sent, so a second,
- * invented credential does not start a new count. The web ACL cannot verify credentials or signatures: a sender who invents
- * one for each request is limited by the rule for all requests of an address. Webhooks have a rule of their own, because few
- * addresses send all of them.
+ * invented credential does not start a new count. The web ACL cannot verify credentials or signatures, so a sender may
+ * invent one for each request. Therefore each address has a limit, too: one for webhooks, because few addresses send all of
+ * them, and one for all other requests.
  */
 export function rateRules(routes: readonly RouteEntry[], settings: Settings): Rule[] {
   const { anonymous, credentials, addresses, webhooks, retryAfterSeconds } = settings['limits.webAcl']
@@ -71,7 +71,7 @@ function limitOf({ requests, windowSeconds }: Rate) {
 
 /**
  * Returns the condition for requests that no credential identifies: those of anonymous routes, whatever they carry, and
- * those that carry none. A signed webhook is neither: its sender is identified by its signature.
+ * those that carry none. Webhooks have a rule of their own.
  */
 function anonymousRequests(routes: readonly RouteEntry[], settings: Settings): Statement {
   const cookies = { matchPattern: { includedCookies: [sessionCookie] }, matchScope: 'VALUE' }

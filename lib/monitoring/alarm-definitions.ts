@@ -34,8 +34,8 @@ export const apiFailing: AlarmDefinition = {
  * Returns the command that prints the functions with a count above 0 in the last hour.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html
  */
-function functionsBy(metricName: string): string {
-  const search = `SEARCH('{AWS/Lambda,FunctionName} MetricName="${metricName}"', 'Sum', 300)`
+function functionsBy(metricName: string, dimensions = 'FunctionName'): string {
+  const search = `SEARCH('{AWS/Lambda,${dimensions}} MetricName="${metricName}"', 'Sum', 300)`
   const queries = JSON.stringify([{ Id: 'functions', Expression: search }]).replaceAll("'", "'\\''")
   return [
     'aws cloudwatch get-metric-data --start-time $(($(date +%s) - 3600)) --end-time $(date +%s) --output table',
@@ -97,7 +97,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
     id: 'ImportMachineFailing',
     severity: 'ticket',
     impact: 'The workflow of an import failed. The import is marked as failed within a minute.',
-    act: 'Find the failed step in the execution history. The file can be sent again.',
+    act: `${duringFreeze} find the failed step in the execution history. The file can be sent again.`,
     commands: [
       `${listExecutions} FAILED`,
       'aws stepfunctions get-execution-history --execution-arn EXECUTION_ARN --reverse-order',
@@ -148,7 +148,7 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
       'Operations with provisioned concurrency get more requests at once than executions are kept ready: some requests meet a cold start.',
     act: 'Find out which function, and whether the load is legitimate (‘Who causes the load’ in the runbook). If it lasts, raise limits.provisionedConcurrency of its operation and deploy. If the command reports FAILED, the version does not start: fix it, or roll back.',
     commands: [
-      functionsBy('ProvisionedConcurrencySpilloverInvocations'),
+      functionsBy('ProvisionedConcurrencySpilloverInvocations', 'FunctionName,Resource'),
       'aws lambda get-provisioned-concurrency-config --function-name NAME --qualifier live',
       'aws lambda get-account-settings',
     ],

@@ -94,7 +94,7 @@ function alarmsOfProbe(subscription: Subscription): AlarmDefinition[] {
       severity: 'page',
       impact:
         'The public address of the API does not answer as it should: callers may not reach the service.',
-      act: 'Find in the log what failed. ENOTFOUND: the DNS record. CERT_… or ERR_TLS_…: the certificate. TimeoutError or a status of 500 and above: the API. 403 of health: the web ACL or the domain’s mapping. 401 or 403 of v1/orders: the API key of the probe. Without lines in the log, check that the schedule exists and is enabled. On a new stage the alarm ends once the DNS record leads to the API.',
+      act: `${duringFreeze} find in the log what failed. ENOTFOUND: the DNS record. CERT_… or ERR_TLS_…: the certificate. TimeoutError or a status of 500 and above: the API. 403 of health: the web ACL or the domain’s mapping. 401 or 403 of v1/orders: the API key of the probe. Without lines in the log, check that the schedule exists and is enabled. On a new stage the alarm ends once the DNS record leads to the API.`,
       queries: [{ group, query }],
       commands: ['aws scheduler list-schedules'],
       // Metrics arrive up to a minute or two late, so fewer than five are expected at any time.

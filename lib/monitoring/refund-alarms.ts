@@ -17,10 +17,13 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'RefundsPendingLong',
     severity: 'page',
     impact:
-      'The service has not finished a refund for 15 minutes. The payment provider does not answer, or it is unknown whether it has paid.',
-    act: 'List the pending refunds of each tenant of refunds.account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute.',
+      'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
+    act: 'List the pending refunds of each tenant of refunds.account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute. If a tenant has ended the access to its account for good, and the account shows no payout of the refund, end it with refund.failed.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingRefunds],
+    commands: [
+      pendingRefunds,
+      'npx commerce webhook send refund.failed --id ID --tenant T --settings FILE --stack STACK',
+    ],
     thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
   },
   {
@@ -28,7 +31,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'List the pending refunds of each tenant of refunds.account, or all of them to find a payout without facts. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
+    act: 'List the pending refunds of each tenant of refunds.account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
     queries: errorsInLog('sagas.finish'),
     commands: [pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds

@@ -152,8 +152,8 @@ describe('the sweeper of pending sagas', () => {
   })
 
   test.each([
-    ['starts no saga after ten seconds', 10_000, { finished: 8, left: 1 }],
-    ['can still finish a saga that starts after almost ten seconds', 9_999, { finished: 9, left: 0 }],
+    ['starts no saga after fifteen seconds', 15_000, { finished: 8, left: 1 }],
+    ['can still finish a saga that starts after almost fifteen seconds', 14_999, { finished: 9, left: 0 }],
   ])('%s', async (_, milliseconds, swept) => {
     await leaveOverdue(9)
     provider.afterPay = () => {

@@ -126,13 +126,16 @@ describe('the runbook', () => {
   const ofPaused = pausedConsumers.flatMap(({ name }) =>
     [...sections.keys()].filter((one) => new RegExp(`-${pascalCase(name)}(Late|NotRunning)$`).test(one)),
   )
-  test.each([...ofPaused, 'page-ApiFailing', 'ticket-FunctionsThrottled'])(
-    'says that a freeze raises %s, and what ends it',
-    (alarm) => {
-      expect(sections.get(alarm)).toContain('**Response:** During a freeze this is expected: change nothing')
-      expect(sections.get(alarm)).toContain('npx commerce unfreeze')
-    },
-  )
+  test.each([
+    ...ofPaused,
+    'page-ApiFailing',
+    'ticket-FunctionsThrottled',
+    'ticket-ImportMachineFailing',
+    'page-PublicAddressSilent',
+  ])('says that a freeze raises %s, and what ends it', (alarm) => {
+    expect(sections.get(alarm)).toContain('**Response:** During a freeze this is expected: change nothing')
+    expect(sections.get(alarm)).toContain('npx commerce unfreeze')
+  })
 
   test.each(ofPaused.filter((alarm) => alarm.endsWith('NotRunning')))(
     'and docs/operations.md know that a freeze raises %s',
@@ -142,18 +145,18 @@ describe('the runbook', () => {
     },
   )
 
-  test.each(['Throttles', 'ProvisionedConcurrencySpilloverInvocations'])(
-    'finds the functions with %s by a command to paste',
-    async (metric) => {
-      const found = page.match(/^aws cloudwatch get-metric-data (?:.*\\\n)*.*/gm)
-      const command = found?.find((one) => one.includes(metric))
-      // A stand-in for the AWS CLI that prints its last argument.
-      const script = `aws() { printf '%s' "\${@: -1}"; }\n${command}`
-      const { stdout } = await promisify(execFile)('bash', ['-c', script])
-      const Expression = `SEARCH('{AWS/Lambda,FunctionName} MetricName="${metric}"', 'Sum', 300)`
-      expect(JSON.parse(stdout)).toEqual([{ Id: 'functions', Expression }])
-    },
-  )
+  test.each([
+    ['Throttles', 'FunctionName'],
+    ['ProvisionedConcurrencySpilloverInvocations', 'FunctionName,Resource'],
+  ])('finds the functions with %s by a command to paste', async (metric, dimensions) => {
+    const found = page.match(/^aws cloudwatch get-metric-data (?:.*\\\n)*.*/gm)
+    const command = found?.find((one) => one.includes(metric))
+    // A stand-in for the AWS CLI that prints its last argument.
+    const script = `aws() { printf '%s' "\${@: -1}"; }\n${command}`
+    const { stdout } = await promisify(execFile)('bash', ['-c', script])
+    const Expression = `SEARCH('{AWS/Lambda,${dimensions}} MetricName="${metric}"', 'Sum', 300)`
+    expect(JSON.parse(stdout)).toEqual([{ Id: 'functions', Expression }])
+  })
 
   test.each([
     ['page-RefundsPendingLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],

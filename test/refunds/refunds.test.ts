@@ -4,8 +4,11 @@ import { type Clock, startBudget, systemClock } from '#shared/platform/base/cloc
 import { pendingEntries } from '#shared/platform/table/table.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
+import { movableSystemClock } from '#test/support/clocks.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
+import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { errorAnswer } from '#test/support/payment-provider/stripe-wire.ts'
 import { receiveEvent } from '#test/support/received-events.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -122,6 +125,21 @@ describe('a refund', () => {
     expect((await refund('ch_across', { as: { tenant: 'ops', role: 'Admin' } })).status).toBe(503)
     const pending = await pendingEntries(service.table, 'pending-saga', clock.now())
     expect(pending.map(({ tenant }) => tenant)).toContain(tenant)
+  })
+
+  test('in an account that ended the access stays pending until an event ends it', async () => {
+    const clock = movableSystemClock()
+    const by = await startService({ clock, settings: settingsWith({}) })
+    const how = errorAnswer(403, { code: 'account_invalid', message: 'No access.' })
+    provider.faults = () => ({ when: 'before', how })
+    expect((await refund('ch_ended', { by })).status).toBe(503)
+    const [pending] = await by.items(tenant, 'refund')
+    expect(pending).toMatchObject({ status: 'pending' })
+    await receiveEvent(by, eventOf('refund.failed', { id: String(pending?.id), tenant_id: tenant }))
+    clock.advance(10_000)
+    expect(outcome(await refund('ch_ended', { by }))).toBe('409 POLICY.refund.declined')
+    const left = await pendingEntries(by.table, 'pending-saga', clock.now())
+    expect(left.filter((one) => one.tenant === tenant)).toEqual([])
   })
 
   test('that the provider had executed before returns its result, and is logged without naming it', async () => {

@@ -173,12 +173,17 @@ describe('an internal error of the service', () => {
     [401, {}],
     [401, { code: 'api_key_expired' }],
     [403, {}],
-    [403, { code: 'account_invalid' }],
   ])('for a rejected key (%d) is not retried', async (status, of) => {
     const asked = request()
     injectFault(asked, answered(error(status, of)))
-    await expect(refund(asked)).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: false }
+    await expect(refund(asked)).rejects.toMatchObject(failure)
     expect(callsOf(asked)).toHaveLength(1)
+  })
+
+  test('is none of the service if the account ended the access of its key', async () => {
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(refund(request({ account: 'unknown' }))).rejects.toMatchObject(failure)
   })
 
   test.each([

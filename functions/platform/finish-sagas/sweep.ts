@@ -5,27 +5,23 @@ import { checkRefunds, type OpenProvider } from '#shared/refunds/check-refunds.t
 import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
 
 /**
- * Finishes interrupted sagas that no caller retried, and asks the provider about open refunds. Logs the age of the oldest
- * one of both: only the service can finish the former, and only the provider settles the latter, perhaps after days.
+ * Finishes interrupted sagas that no caller retried, and asks the provider about open refunds. Both at once, so a backlog of
+ * one does not delay the other. Logs the age of the oldest one of both: only the service can finish the former, and only the
+ * provider settles the latter, perhaps after days.
+ * @throws the error of a sweep that could not start, after the other has ended
  */
 export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promise<void> {
   const { log, clock } = runtime
-  const until = clock.now() + runLimitMilliseconds
+  const sagas = finishSagas([createRefund], runtime)
+  const open = checkRefunds(runtime, openProvider, clock.now() + runLimitMilliseconds)
+  await Promise.allSettled([sagas, open])
   const sweeps = [
-    {
-      ...(await finishSagas([createRefund], runtime)),
-      work: 'refunds',
-      codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'],
-    },
-    {
-      ...(await checkRefunds(runtime, openProvider, until)),
-      work: 'open_refunds',
-      codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'],
-    },
+    { swept: sagas, work: 'refunds', codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'] },
+    { swept: open, work: 'open_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
   ] as const
-  for (const { finished, left, fault, oldest, work, codes } of sweeps) {
-    const code = codes[left > 0 ? 1 : 0]
-    if (finished + left > 0) log.job({ code, done: finished, failed: left, fault })
+  for (const { swept, work, codes } of sweeps) {
+    const { finished, left, fault, oldest } = await swept
+    if (finished + left > 0) log.job({ code: codes[left > 0 ? 1 : 0], done: finished, failed: left, fault })
     if (oldest !== undefined) log.unfinished(work, secondsSince(oldest, clock))
   }
 }

@@ -21,10 +21,8 @@ export interface Finished {
 /** Requests may still be working on younger sagas. */
 const minAgeMilliseconds = 60_000
 const budgetMilliseconds = 10_000
-/** No work begins after this time; the function has time left for the last one. */
+/** No saga is continued after this time; the function has time left for the last one. */
 export const runLimitMilliseconds = 15_000
-/** No saga is continued after this time: their backlog leaves time for the open refunds. */
-const sagaLimitMilliseconds = 10_000
 
 /**
  * Finishes the sagas that no caller retried. Each is taken over as by a retry and executed with its recorded state.
@@ -33,8 +31,8 @@ const sagaLimitMilliseconds = 10_000
  */
 export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
-  const until = clock.now() + sagaLimitMilliseconds
-  const table = runtime.openTable(startBudget(clock, sagaLimitMilliseconds + budgetMilliseconds))
+  const until = clock.now() + runLimitMilliseconds
+  const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
   const items = await pendingEntries(table, 'pending-saga', clock.now() - minAgeMilliseconds)
   const entries = items as unknown as PendingSaga[]
   const result = await workInTurns(entries, { clock, until }, (entry) =>

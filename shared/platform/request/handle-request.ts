@@ -60,8 +60,8 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
     context = authorized
     const execution = executionOf(endpoint, authorized, () => decide(endpoint, input, authorized))
     const keyed = await keyedRequest(context, input)
-    // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. So is an
-    // attempt while the first one is in progress, because it works or waits like a first one.
+    // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
+    // attempt while the first one is in progress is counted, too: it works or waits like the first.
     const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
