@@ -200,3 +200,9 @@ test('every operation for which the client sends a key accepts one, except login
       if (method !== 'get' && !withoutKey.includes(path))
         expect([path, parameters.map(nameOf)]).toEqual([path, expect.arrayContaining(['Idempotency-Key'])])
 })
+
+test('a stand-in for fetch may leave out the Content-Type of JSON', async () => {
+  const fetch = async () => new Response('{"status":"pass"}')
+  const { data } = await commerceClient({ baseUrl: 'http://stand-in', fetch }).GET('/health')
+  expect(data).toEqual({ status: 'pass' })
+})
