@@ -385,10 +385,15 @@ describe('by keyboard', () => {
 /** Returns the tables that are wider than their section. */
 const wideTables = `[...document.querySelectorAll('table')].filter(({ scrollWidth, parentElement }) =>
   scrollWidth > parentElement.clientWidth).map(({ dataset }) => dataset.kind)`
-describe.each([
+const dark = { colorScheme: 'dark' as const }
+const looks: [string, Parameters<Browser['newPage']>[0]][] = [
   ['a desktop', { viewport: desktop }],
-  ['a phone in the dark', { viewport: phone, colorScheme: 'dark' as const }],
-])('on %s', (_, options) => {
+  ['a phone in the dark', { viewport: phone, ...dark }],
+]
+if (process.env.TEST_ALL === '1')
+  looks.push(['a phone', { viewport: phone }], ['a desktop in the dark', { viewport: desktop, ...dark }])
+
+describe.each(looks)('on %s', (_, options) => {
   beforeAll(async () => {
     page = await open('', options)
   }, 60_000)

@@ -36,7 +36,6 @@ export const route = defineRoute({
     ),
   },
   errors: [
-    // 403, not 404: the caller sent the grantee, so there is nothing to hide.
     { code: 'AUTHZ.scope.tenant', status: 403 },
     'NOT_FOUND.code',
     'CONFLICT.etag.mismatch',

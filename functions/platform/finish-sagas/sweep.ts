@@ -5,10 +5,10 @@ import { checkRefunds, type OpenProvider } from '#shared/refunds/check-refunds.t
 import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
 
 /**
- * Finishes interrupted sagas that no caller retried, and asks the provider about open refunds. Both at once, so a backlog of
- * one does not delay the other. Logs the age of the oldest one of both: only the service can finish the former, and only the
- * provider settles the latter, perhaps after days.
- * @throws the error of a sweep that could not start, after the other has ended
+ * Finishes interrupted sagas that no caller retried, and at the same time asks the provider about open refunds: a backlog of
+ * one kind does not delay the other. Logs the age of the oldest of each kind. Only the service can finish a saga, and only the
+ * provider settles an open refund, perhaps after days.
+ * @throws the error of the kind that could not be read, after the work on the other has ended
  */
 export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promise<void> {
   const { log, clock } = runtime
