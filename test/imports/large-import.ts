@@ -45,7 +45,7 @@ export interface LargeImports {
 export interface Disturb {
   /** Runs the chunk in another process, in addition. */
   runTwice(): Promise<unknown>
-  /** Asks for the cancellation of the import. */
+  /** Asks for the cancellation of the import when all chunks that began before this one have ended. */
   cancel(): Promise<void>
 }
 
@@ -102,7 +102,9 @@ export async function startLargeImports(settings: Settings): Promise<LargeImport
       const origin = { id, tenant_id: tenant, correlation_id: 'large', file_hash: id }
       const operation = newOperation({ ...origin, source: { kind: 'inline' } }, settings)
       await service.table.transact(createOperation(operation, 'imports', settings))
-      const cancel = async () => {
+      const chunks: Promise<unknown>[] = []
+      const cancelAfter = async (earlier: readonly Promise<unknown>[]) => {
+        await Promise.allSettled(earlier)
         const as = { tenant, role: 'Editor' }
         await service.call({ method: 'POST', path: `/operations/${id}:cancel`, as, body: {} })
       }
@@ -114,8 +116,12 @@ export async function startLargeImports(settings: Settings): Promise<LargeImport
           async invoke(resource, input) {
             const step = stepOf(resource)
             const call = () => pools[step].send(input)
-            if (step === 'rows') await onChunk?.(input.chunk, { runTwice: call, cancel })
-            return call()
+            if (step !== 'rows' || !onChunk) return call()
+            const earlier = [...chunks]
+            const cancel = () => cancelAfter(earlier)
+            const chunk = onChunk(input.chunk, { runTwice: call, cancel }).then(call)
+            chunks.push(chunk)
+            return chunk
           },
           async read(_bucket, Key) {
             const { Body } = await s3.client.send(new GetObjectCommand({ Bucket: s3.bucket, Key }))
