@@ -4,18 +4,12 @@
  */
 const withCampaigns = process.env.TEST_ALL === '1' || process.argv.some((word) => word.includes('campaign'))
 
-/** The campaigns; with all of them the short version of the one that tests the deployed stack. */
-const leftOut = [
-  ...(withCampaigns ? [] : ['\\.campaign\\.test\\.ts$']),
-  ...(process.env.TEST_ALL === '1' ? ['/end-to-end/deployed\\.test\\.ts$'] : []),
-]
-
 /** Jest on native ES modules: `npm test`, or `npx jest test/orders`. The flag that Node needs for it is set in .npmrc. */
 export default {
   // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
   roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...leftOut],
+  testPathIgnorePatterns: ['/node_modules/', ...(withCampaigns ? [] : ['\\.campaign\\.test\\.ts$'])],
   testEnvironment: '<rootDir>/test/tooling/environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

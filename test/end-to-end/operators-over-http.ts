@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals'
 import type { Deployment } from './deployment.ts'
 
 /** Runs `commerce verify`. */
-export function verificationOverHttp(deployment: () => Deployment): void {
+function verificationOverHttp(deployment: () => Deployment): void {
   test('verify passes all checks', async () => {
     const { base_url, settings } = deployment()
     const checks = await deployment().run('verify', '--url', base_url, '--settings', settings)

@@ -84,7 +84,7 @@ export function permissionsOverHttp(running: () => Deployment): void {
 type Statements = Policy['statements']
 
 /** Checks that a function fails without one action of its role, and without one kind of items. */
-export function removedPermission(running: () => Deployment): void {
+function removedPermission(running: () => Deployment): void {
   test.each<[string, (statements: Statements) => Statements]>([
     ['write to the table', withoutPut],
     ['write orders', withoutOrders],

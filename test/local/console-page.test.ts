@@ -10,6 +10,7 @@ import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { excessWidth, violations } from '#test/support/accessibility.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { runsAll } from '#test/support/runs.ts'
 
 const phone = { width: 390, height: 844 }
 const desktop = { width: 1280, height: 900 }
@@ -390,7 +391,7 @@ const looks: [string, Parameters<Browser['newPage']>[0]][] = [
   ['a desktop', { viewport: desktop }],
   ['a phone in the dark', { viewport: phone, ...dark }],
 ]
-if (process.env.TEST_ALL === '1')
+if (runsAll)
   looks.push(['a phone', { viewport: phone }], ['a desktop in the dark', { viewport: desktop, ...dark }])
 
 describe.each(looks)('on %s', (_, options) => {

@@ -3,9 +3,8 @@ import { expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'
+import { runs } from '#test/support/runs.ts'
 import { play } from './schedule.ts'
-
-const schedules = 200
 
 /** The functions by the names of their processes, if those differ. */
 const functions = new Map([
@@ -19,7 +18,7 @@ const functions = new Map([
 
 test('no function accesses items of the table that it does not declare, whatever fails', async () => {
   const accesses = new Map<string, Set<string>>()
-  for (let seed = 1; seed <= schedules; seed += 1) await play({ seed, accesses })
+  for (let seed = 1; seed <= runs(500).numRuns; seed += 1) await play({ seed, accesses })
   const declared = declaredUses()
   const undeclared = [...accesses].flatMap(([process, names]) => {
     const name = functions.get(process) ?? process

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { runsAll } from '#test/support/runs.ts'
 import { defects } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 
 const minutes = 60_000
-const { SIMULATION_RUNS, TEST_ALL, SEED } = process.env
-const runs = Number(SIMULATION_RUNS ?? (TEST_ALL === '1' ? 50_000 : 500))
+const { SIMULATION_RUNS, SEED } = process.env
+const runs = Number(SIMULATION_RUNS ?? (runsAll ? 50_000 : 200))
 const seed = Number(SEED ?? 20_261_123)
 
 test(

@@ -69,7 +69,7 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       command: 'npx cdk deploy',
       because: oneRegion,
       test: {
-        file: 'test/infrastructure/documented-commands.test.ts',
+        file: 'test/infrastructure/documented-commands.campaign.test.ts',
         title: '`%s` fails for the missing credentials',
       },
     },
