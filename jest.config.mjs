@@ -38,5 +38,5 @@ export default {
   reporters: ['default', '<rootDir>/test/tooling/reporter.ts'],
   // It only ends a test that hangs: none depends on the speed of the machine.
   testTimeout: 240_000,
-  maxWorkers: 3,
+  maxWorkers: 4,
 }
