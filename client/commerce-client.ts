@@ -110,7 +110,7 @@ export function commerceClient(options: ClientOptions): CommerceClient {
     })
     if (!response.ok && response.status !== 304) throw refusal(error, response, key)
     return {
-      data: given.parseAs === undefined ? contentOf(data, response) : data,
+      data: given.parseAs === undefined ? contentOf(data, response, key) : data,
       status: response.status,
       replayed: response.headers.get('Idempotency-Status') === 'replayed',
       etag: response.headers.get('ETag') ?? undefined,
@@ -156,10 +156,18 @@ export function commerceClient(options: ClientOptions): CommerceClient {
   }
 }
 
-/** Returns the content of a success: a text for CSV, or else a value of JSON. */
-function contentOf(text: unknown, { headers }: Response): unknown {
+/**
+ * Returns the content of a success: a text for CSV, or else a value of JSON.
+ * @throws BareAnswerError if it is neither
+ */
+function contentOf(text: unknown, response: Response, key: string | undefined): unknown {
   if (!text) return undefined
-  return headers.get('Content-Type')?.startsWith('text/csv') ? text : JSON.parse(String(text))
+  if (response.headers.get('Content-Type')?.startsWith('text/csv')) return text
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    throw new BareAnswerError(response, key)
+  }
 }
 
 function refusal(error: unknown, response: Response, key: string | undefined) {

@@ -42,12 +42,15 @@ export class CommerceError extends CallError {
   }
 }
 
-/** An error response without an envelope, sent by an intermediary between the client and the service. */
+/**
+ * A response of an intermediary between the client and the service: an error without an envelope, or a success that is
+ * neither JSON nor CSV. Whether the call had an effect is unknown.
+ */
 export class BareAnswerError extends CallError {
   readonly response: Response
 
   constructor(response: Response, key?: string | null) {
-    super(`${response.status} without an envelope`, key)
+    super(`${response.status} without ${response.ok ? 'JSON' : 'an envelope'}`, key)
     this.response = response
   }
 }

@@ -181,6 +181,14 @@ describe('each kind of failure is a separate error', () => {
     expect((await place([step, placed])).outcome.data).toEqual({ id: 'o1' })
   })
 
+  test('a page that a proxy sends as a success, with the key of the call', async () => {
+    const fetch = async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })
+    const client = commerceClient({ baseUrl: 'http://127.0.0.1', fetch, newKey: () => 'first' })
+    const failed = await client.POST('/v1/orders', { body: order }).catch((thrown) => thrown)
+    expect(failed).toBeInstanceOf(BareAnswerError)
+    expect([failed.message, failed.idempotency_key]).toEqual(['200 without JSON', 'first'])
+  })
+
   test('a refused connection is not retried', async () => {
     const time = testTime()
     const client = commerceClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, ...time })
