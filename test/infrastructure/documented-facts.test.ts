@@ -18,7 +18,7 @@ describe('the pages on deployment and operation', () => {
   const outputs = [
     ...unique(/output_of (\w+)/g, pages),
     ...unique(/OutputKey=='(\w+)'/g, pages),
-    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|VaultName|ZoneId))`/g, pages),
+    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|VaultName|ZoneId|BusName|QueueUrl))`/g, pages),
   ]
 
   test.each(outputs)('name the output %s, which the stack has', (name) => {

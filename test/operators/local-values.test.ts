@@ -58,6 +58,12 @@ test('pages of this machine may call a stage without data of customers', () => {
   expect([localValues(profile, stageNamed('dev')), localValues(profile, prod).length]).toEqual([[], 1])
 })
 
+test('subscribers on the machine itself are reported', () => {
+  expect(localValues({ 'deliveries.addresses': 'public_and_loopback' }, prod)).toEqual([
+    '  deliveries.addresses: subscribers on the machine itself are for the local run; stage prod needs public.',
+  ])
+})
+
 test('a missing account and region are reported', () => {
   expect(localValues({ 'aws.environment': null }, prod)).toEqual([
     '  aws.environment: stage prod needs the account and the region of its stack.',

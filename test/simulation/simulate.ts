@@ -32,7 +32,7 @@ if (values.defect === 'list') {
   process.exit()
 }
 if (values['count-seeds']) {
-  const missed = await countSeeds(Number(values.runs ?? 24_000))
+  const missed = await countSeeds(Number(values.runs ?? 300_000))
   process.exit(missed.length === 0 ? 0 : 1)
 }
 
