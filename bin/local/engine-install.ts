@@ -28,6 +28,7 @@ export function enginePython(): string {
 export async function installEngine(python: string, signal: AbortSignal): Promise<void> {
   // Created under another name and then renamed, so concurrent starts never see each other's incomplete installation.
   const draft = `${HOME}-${process.pid}`
+  const replaced = `${draft}-replaced`
   try {
     await rm(draft, { recursive: true, force: true })
     await mkdir(dirname(draft), { recursive: true })
@@ -42,10 +43,14 @@ export async function installEngine(python: string, signal: AbortSignal): Promis
     await run(name, join(draft, 'bin/python'), ['-m', 'pip', 'install', ...options, ...packages])
     writeFileSync(join(draft, MARKER), MARKER_TEXT)
     if (isEngineInstalled()) return
-    await rm(HOME, { recursive: true, force: true })
-    await rename(draft, HOME)
+    // An incomplete one is moved away, never deleted in its place: a concurrent start may have replaced it just now.
+    await rename(HOME, replaced).catch(() => undefined)
+    await rename(draft, HOME).catch((failure) => {
+      if (!isEngineInstalled()) throw failure
+    })
   } finally {
     await rm(draft, { recursive: true, force: true })
+    await rm(replaced, { recursive: true, force: true })
   }
 }
 

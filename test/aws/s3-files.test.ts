@@ -164,8 +164,14 @@ describe('an unfinished file leaves neither an object nor parts', () => {
   test('if the budget ends while S3 does not respond', async () => {
     const key = newKey()
     const { chunks, state } = source(large)
-    proxy.inject(({ operation }) => (operation === 'UploadPart' ? 'hang' : undefined))
-    await expect(open(1500).write(key, chunks, 'text/csv')).rejects.toMatchObject({
+    const spent = new AbortController()
+    proxy.inject(({ operation }) => {
+      if (operation !== 'UploadPart') return
+      spent.abort()
+      return 'hang'
+    })
+    const budget = { ...startBudget(systemClock, 3_600_000), signal: spent.signal }
+    await expect(s3Files(s3.bucket, budget).write(key, chunks, 'text/csv')).rejects.toMatchObject({
       code: 'DEPENDENCY.timeout',
     })
     expect(state.closed).toBe(true)

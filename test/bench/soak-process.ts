@@ -89,7 +89,7 @@ function session(turn: number, { editors, viewer }: Pick<Soak, 'editors' | 'view
     { ...order, body, token: `${token}x` },
     {
       ...codes,
-      body: { code: `CODE-${turn}`, type: 'percent-10', name: 'Sale', expiry_at: '2027-01-31T12:00:00Z' },
+      body: { code: `CODE-${turn}`, type: 'percent-10', name: 'Sale', expiry_at: '2099-01-31T12:00:00Z' },
     },
     { ...read },
     { ...read, path: `/v1/orders/${absent}`, id: absent },

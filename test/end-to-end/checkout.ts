@@ -7,7 +7,7 @@ import { freePort } from '#test/support/free-port.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** What a fresh clone does not have. */
-const absent = new Set(['node_modules', '.git', '.local', 'cdk.out'])
+const absent = new Set(['node_modules', '.git', '.local', '.build', 'cdk.out'])
 
 export interface Ran {
   code: number

@@ -7,6 +7,8 @@ export function clientOverHttp(deployment: () => Deployment): void {
   const client = () =>
     commerceClient({
       baseUrl: deployment().base_url,
+      // The first call may start the function, and a second attempt would be a replay.
+      attemptMilliseconds: 10_000,
       token: () => deployment().token({ tenant: 'client' }),
     })
 

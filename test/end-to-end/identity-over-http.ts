@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
 import { sentMails } from '#bin/local/mail.ts'
 import type { Deployment, HttpAnswer, Send } from './deployment.ts'
+import { until } from './until.ts'
 
 /** A user logs in with a code from a mail and uses the session. A service uses its API key. */
 export function identityOverHttp(deployment: () => Deployment): void {
@@ -17,12 +17,11 @@ export function identityOverHttp(deployment: () => Deployment): void {
   }
 
   async function codeFor(email: string, mails: number): Promise<string> {
-    for (let n = 0; n < 100; n += 1) {
-      const texts = await mailsTo(email)
-      if (texts.length === mails) return /Your code is (\d{6})\./.exec(texts.at(-1) ?? '')?.[1] ?? ''
-      await sleep(100)
-    }
-    throw new Error(`no mail came: ${(await mailsTo(email)).length} of ${mails}`)
+    const texts = await until(
+      () => mailsTo(email),
+      ({ length }) => length === mails,
+    )
+    return /Your code is (\d{6})\./.exec(texts.at(-1) ?? '')?.[1] ?? ''
   }
 
   test('a code is sent by mail, starts one session, and the session works with its CSRF token', async () => {

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { sentMails } from '#bin/local/mail.ts'
 import type { Deployment, HttpAnswer } from './deployment.ts'
+import { until } from './until.ts'
 
 const email = 'jane@users.example'
 const password = 'Correct-horse-12!'
@@ -87,9 +88,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
       await post('/password/reset', { email }),
     ]
     for (const { status, json } of answers) expect([status, Object.keys(json)]).toEqual([202, ['message_id']])
-    for (const end = Date.now() + 20_000; Date.now() < end && !(await mails()).includes(email); )
-      await new Promise((wake) => setTimeout(wake, 100))
-    expect(await mails()).toContain(email)
-    expect(await mails()).not.toContain('nobody@')
+    const sent = await until(mails, (texts) => texts.includes(email))
+    expect(sent).not.toContain('nobody@')
   })
 }

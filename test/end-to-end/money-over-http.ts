@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from '@jest/globals'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { listen } from './bus-listener.ts'
 import type { Deployment, Send } from './deployment.ts'
+import { until } from './until.ts'
 
 interface Running {
   service: Deployment
@@ -38,12 +38,6 @@ export function moneyOverHttp(running: () => Running): void {
     const [line] = await service.run(...about, '--url', service.base_url, ...more)
     return line
   }
-  const eventually = async (condition: () => Promise<boolean>, seconds: number) => {
-    for (const deadline = Date.now() + seconds * 1000; Date.now() < deadline; await sleep(200))
-      if (await condition()) return
-    throw new Error(`the expected effect is missing after ${seconds} s`)
-  }
-
   test('a refund is paid once, replayed, and in the ledger', async () => {
     const charge = 'ch_plain'
     const first = await refund(charge, charge, 700)
@@ -140,7 +134,7 @@ export function moneyOverHttp(running: () => Running): void {
     for (let times = 0; times < 3; times += 1)
       expect(await sendEvent('order.paid', id, {}, '--event-id', 'paid-1')).toMatchObject({ status: 202 })
     const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
-    await eventually(async () => (await status()) === 'paid', 10)
+    await until(async () => (await status()) === 'paid', Boolean)
     const { listener } = running()
     const ours = () => listener.received.filter(({ type, data }) => type === 'order.paid' && data.id === id)
     await listener.until(() => ours().length > 0)
@@ -151,8 +145,8 @@ export function moneyOverHttp(running: () => Running): void {
     const { service } = running()
     expect(await sendEvent('cart.updated', 'broken', { amount_minor: 'much' })).toMatchObject({ status: 202 })
     const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
-    await eventually(redriven, 40)
-    await eventually(redriven, 40)
+    await until(redriven, Boolean)
+    await until(redriven, Boolean)
   })
 
   test('a discount is verified for the received cart, and promo.applied is published', async () => {
@@ -162,7 +156,7 @@ export function moneyOverHttp(running: () => Running): void {
     await sendEvent('cart.updated', 'cart-7', { amount_minor: 2005, currency: 'EUR' })
     const verify = (key: string, text: string, cart = 'cart-7') =>
       post('/discount/verify', key, { code: text }, { headers: { 'X-Cart-Id': cart } })
-    await eventually(async () => (await verify('known', 'NONE')).status === 200, 10)
+    await until(async () => (await verify('known', 'NONE')).status === 200, Boolean)
 
     const applied = await verify('ten-off', 'ten')
     expect([applied.status, applied.json]).toEqual([200, { applied: true, amount: 200 }])

@@ -54,7 +54,7 @@ export async function schemathesis(
     })
     return { passed: true, report: stdout, operations }
   } catch (thrown) {
-    const { stdout = '', stderr = '' } = thrown as { stdout?: string; stderr?: string }
-    return { passed: false, report: `${stdout}\n${stderr}`, operations }
+    const { stdout = '', stderr = '', message } = thrown as Error & { stdout?: string; stderr?: string }
+    return { passed: false, report: [message, stdout, stderr].join('\n'), operations }
   }
 }

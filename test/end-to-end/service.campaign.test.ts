@@ -150,7 +150,7 @@ test('Schemathesis finds no server error and no response that openapi.json does 
   const { passed, report, operations } = await schemathesis(service.base_url, token)
   if (!passed) throw new Error(report)
   expect(report).toMatch(new RegExp(`Tested: +${operations}`))
-}, 600_000)
+}, 1_800_000)
 
 describe('the logs of the entire run', () => nothingLeaked(() => service))
 describe('permissions of the deployed roles', () => permissionsOverHttp(() => service))

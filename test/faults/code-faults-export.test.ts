@@ -9,7 +9,7 @@ import { codeOf, storeMany as storeCodesOf } from '#test/codes/code-calls.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { someOf } from '#test/support/runs.ts'
 import type { Service } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { localSettings, longTimeoutSettings } from '#test/support/settings.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import type { Call } from './faults.ts'
 import { expectRetryable, useFaultyService } from './faulty-service.ts'
@@ -133,9 +133,12 @@ describe('an export while the table fails', () => {
 test('five thousand codes are exported with one query for each page and one more', async () => {
   const tenant = newTenant()
   const stored = await storeMany(tenant, 5000)
-  const answer = await download(service, tenant, { 'X-Request-Timeout': '10000' })
+  const patient = await service.likewise(longTimeoutSettings)
+  const answer = await download(patient, tenant, { 'X-Request-Timeout': '100000' })
   expect(idsOf(answer.body)).toEqual(stored.map(({ id }) => id))
-  expect(queries()).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
+  // A query that a busy machine keeps for three seconds is repeated.
+  const bodies = service.faults.calls.filter(isQuery).map(({ body }) => JSON.stringify(body))
+  expect(new Set(bodies).size).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
 })
 
 test('an export above its limit is rejected by a count, before it reads more than fits in a response', async () => {

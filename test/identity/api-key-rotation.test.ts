@@ -13,7 +13,7 @@ const service = await startService({
   clock,
   settings: profile('shared/settings/profiles/local.json', {
     'refunds.account': { accounts: {}, prefix: 'acct_' },
-    'refunds.provider': { endpoint: provider.endpoint, attemptMilliseconds: 300 },
+    'refunds.provider': { endpoint: provider.endpoint, attemptMilliseconds: 10_000 },
     'limits.other': {
       'discount.verify': [{ limit: 2, windowSeconds: 60, per: 'principal', counts: 'failures' }],
     },

@@ -106,7 +106,13 @@ export async function startLargeImports(settings: Settings): Promise<LargeImport
       const cancelAfter = async (earlier: readonly Promise<unknown>[]) => {
         await Promise.allSettled(earlier)
         const as = { tenant, role: 'Editor' }
-        await service.call({ method: 'POST', path: `/operations/${id}:cancel`, as, body: {} })
+        const { status } = await service.call({
+          method: 'POST',
+          path: `/operations/${id}:cancel`,
+          as,
+          body: {},
+        })
+        if (status !== 200) throw new Error(`the cancellation is answered ${status}`)
       }
       const started = performance.now()
       const run = await runMachine(

@@ -1,6 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { compileCache } from '#test/support/compile-cache.ts'
 import type * as functions from './cdk-functions.ts'
 
@@ -16,9 +18,12 @@ export async function inCdkProcess<Name extends keyof Functions>(
 ): Promise<Awaited<ReturnType<Functions[Name]>>> {
   const endpoint = process.env.CDK_PROCESS
   if (!endpoint) throw new Error('CDK_PROCESS is not set: run the tests through jest, which sets it.')
-  const response = await fetch(endpoint, { method: 'POST', body: JSON.stringify([name, ...input]) })
-  if (!response.ok) throw new Error(await response.text())
-  return JSON.parse(await response.text())
+  // Without a limit, which fetch has: other test files may wait for this process, too.
+  const sent = request(endpoint, { method: 'POST' }).end(JSON.stringify([name, ...input]))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  const answer = await text(response)
+  if (response.statusCode !== 200) throw new Error(answer)
+  return JSON.parse(answer)
 }
 
 interface CdkProcess {

@@ -118,7 +118,7 @@ beforeAll(async () => {
     return true
   })
   browser = await startBrowser()
-}, 60_000)
+})
 afterAll(async () => {
   console?.stop()
   await browser?.close()
@@ -136,7 +136,7 @@ function withPage() {
 
 async function open(address = '', options: Parameters<Browser['newPage']>[0] = { viewport: desktop }) {
   const opened = await browser.newPage(options)
-  opened.setDefaultTimeout(60_000)
+  opened.setDefaultTimeout(200_000)
   opened.on('pageerror', ({ message }) => errors.push(message))
   await opened.goto(`${site.url}console.html${address}`)
   await opened.locator('table[data-kind=request] tbody tr').first().waitFor({ state: 'attached' })
@@ -400,7 +400,7 @@ if (runsAll)
 describe.each(looks)('on %s', (_, options) => {
   beforeAll(async () => {
     page = await open('', options)
-  }, 60_000)
+  })
   afterAll(() => page.close())
 
   const expectGood = async () => {
@@ -415,7 +415,6 @@ describe.each(looks)('on %s', (_, options) => {
       await page.click(`#tab-${tab}`)
       await expectGood()
     },
-    60_000,
   )
 
   test.each([
@@ -424,17 +423,13 @@ describe.each(looks)('on %s', (_, options) => {
     ['deliveries', 'delivery', 'd-1'],
     ['operations', 'operation', 'op-1'],
     ['audit', 'audit', 'a-1'],
-  ])(
-    'the detail of %s fits and is accessible',
-    async (tab, kind, id) => {
-      await page.click(`#tab-${tab}`)
-      await rowOf(kind, id).locator('.open').click()
-      for (const summary of await detail().locator('summary').all()) await summary.click()
-      await expectGood()
-      await page.keyboard.press('Escape')
-    },
-    60_000,
-  )
+  ])('the detail of %s fits and is accessible', async (tab, kind, id) => {
+    await page.click(`#tab-${tab}`)
+    await rowOf(kind, id).locator('.open').click()
+    for (const summary of await detail().locator('summary').all()) await summary.click()
+    await expectGood()
+    await page.keyboard.press('Escape')
+  })
 })
 
 test('no page reported an error', () => {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const pages = await referenceSite(settings, { base_url: base, token: 'token' })
   site = await serveSite(pages, `http://localhost:${await freePort()}`, base)
   browser = await startBrowser()
-}, 60_000)
+})
 afterAll(async () => {
   await browser?.close()
   await site?.stop()
@@ -33,7 +33,7 @@ afterAll(async () => {
 /** Opens a page and waits until it shows its content. */
 async function open(file: string, viewport = phone): Promise<Page> {
   const page = await browser.newPage({ viewport })
-  page.setDefaultTimeout(60_000)
+  page.setDefaultTimeout(200_000)
   await page.goto(`${site.url}${file}`)
   if (file === 'index.html') await page.waitForSelector('section[id$="tag/orders/POST/v1/orders"]')
   return page
@@ -62,7 +62,7 @@ describe.each(pagesOfText)('%s', (file) => {
   let page: Page
   beforeAll(async () => {
     page = await open(file)
-  }, 60_000)
+  })
   afterAll(() => page.close())
 
   test('fits a phone', async () => {
@@ -79,7 +79,7 @@ describe.each(pagesOfText)('%s', (file) => {
 
   test('is accessible', async () => {
     expect(await violations(page, {})).toEqual([])
-  }, 60_000)
+  })
 
   test('shows every column on a desktop', async () => {
     await page.setViewportSize(desktop)
@@ -103,7 +103,7 @@ describe('the reference', () => {
   let page: Page
   beforeAll(async () => {
     page = await open('index.html')
-  }, 60_000)
+  })
   afterAll(() => page.close())
 
   test('fits a phone', async () => {
@@ -112,11 +112,11 @@ describe('the reference', () => {
 
   test('has enough contrast', async () => {
     expect(await violations(page, contrast)).toEqual([])
-  }, 60_000)
+  })
 
   test('hides no text from the keyboard on a phone', async () => {
     expect(await violations(page, { runOnly: ['scrollable-region-focusable'] })).toEqual([])
-  }, 60_000)
+  })
 
   test('sends a new Idempotency-Key with each test request', async () => {
     const keys: string[] = []
@@ -128,7 +128,7 @@ describe('the reference', () => {
     })
     for (const _ of ['first', 'second']) await sendFromReference(page, 'orders/POST/v1/orders')
     expect(new Set(keys).size).toBe(2)
-  }, 120_000)
+  })
 })
 
 test.each(['guide.html', 'errors.html', 'events.html', 'concepts.html'])(

@@ -28,7 +28,7 @@ const clock: Clock = {
 }
 const settingsWith = (changes: object) =>
   profile('shared/settings/profiles/local.json', {
-    'refunds.provider': { endpoint, attemptMilliseconds: 300 },
+    'refunds.provider': { endpoint, attemptMilliseconds: 10_000 },
     ...changes,
   })
 const service = await startService({ clock, settings: settingsWith({}) })

@@ -76,6 +76,7 @@ async function packagedBrowser(): Promise<{ executablePath: string; env: Record<
     env: {
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '',
+      ...(process.env.TZ !== undefined && { TZ: process.env.TZ }),
       LD_LIBRARY_PATH: join(packagedFolder, 'libraries/lib'),
       FONTCONFIG_FILE: join(packagedFolder, 'fonts.conf'),
     },

@@ -4,9 +4,12 @@ import { openSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { slowestFiles, totals } from './reporter.ts'
 
+/** The beginning of jest's warning. */
+const openHandles = 'Jest did not exit one second after'
 const root = join(import.meta.dirname, '../..')
 let folder: string
 
@@ -26,10 +29,15 @@ async function lastLine(files: Record<string, string>, ...options: string[]) {
   const jest = join(root, 'node_modules/jest/bin/jest.js')
   const child = spawn(process.execPath, [jest, '--config', join(folder, 'jest.config.json'), ...options], {
     cwd: folder,
-    stdio: ['ignore', output, output],
+    stdio: ['pipe', output, output],
   })
-  const [code] = await once(child, 'close')
-  const text = await readFile(join(folder, 'output'), 'utf8')
+  const closed = once(child, 'close')
+  const printed = () => readFile(join(folder, 'output'), 'utf8')
+  // A test that reads its input keeps the process alive until then.
+  while (child.exitCode === null && !(await printed()).includes(openHandles)) await sleep(50)
+  child.stdin?.end()
+  const [code] = await closed
+  const text = await printed()
   return { code, line: text.split('\n').slice(-2), text }
 }
 
@@ -50,9 +58,9 @@ describe('the last line of a run', () => {
   })
 
   test('follows the warning about open handles and the coverage', async () => {
-    const leaking = { 'a.test.js': `test('leaks', () => { setTimeout(() => {}, 3000) })` }
+    const leaking = { 'a.test.js': `test('leaks', () => { process.stdin.resume() })` }
     const run = await lastLine(leaking, '--runInBand', '--coverage')
-    expect(run.text).toContain('Jest did not exit one second after')
+    expect(run.text).toContain(openHandles)
     expect(run.line).toEqual(['1 passed, 0 failed', ''])
     expect(run.code).toBe(0)
   })
