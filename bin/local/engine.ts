@@ -104,9 +104,9 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
   }
 }
 
-/** Returns whether the engine with these keys answers. */
-export async function isHealthy(aws: LocalAws): Promise<boolean> {
-  return (await statusOf(`${aws.endpoint}/_ministack/health`, ownHeaders(aws))) === 200
+/** Returns whether the engine with these keys answers in time. */
+export async function isHealthy(aws: LocalAws, milliseconds = 2000): Promise<boolean> {
+  return (await statusOf(`${aws.endpoint}/_ministack/health`, ownHeaders(aws), milliseconds)) === 200
 }
 
 /** Returns the headers of a request for the engine's own paths, below /_ministack/. */
@@ -114,9 +114,13 @@ export function ownHeaders({ credentials }: LocalAws): Record<string, string> {
   return { 'X-Local-Secret': credentials.secretAccessKey }
 }
 
-async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+async function statusOf(
+  url: string,
+  headers: Record<string, string> = {},
+  milliseconds = 2000,
+): Promise<number | undefined> {
   try {
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(2_000) })
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(milliseconds) })
     await response.arrayBuffer()
     return response.status
   } catch {

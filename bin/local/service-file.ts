@@ -86,7 +86,8 @@ export function removeServiceFile(endpoint: string, folder = FOLDER): void {
 export async function removeStaleServiceFiles(): Promise<void> {
   for (const file of [...filesOfRuns(FOLDER), join(FOLDER, CURRENT)]) {
     const service = read(file)
-    if (service !== undefined && !(await isHealthy(accessOf(service))))
+    // One that is busy answers late; where none is left, the connection is refused at once.
+    if (service !== undefined && !(await isHealthy(accessOf(service), 30_000)))
       removeServiceFile(service.aws_endpoint)
   }
 }

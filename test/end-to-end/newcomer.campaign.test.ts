@@ -288,7 +288,7 @@ test('the served guide runs as it is written', async () => {
   )
   expect(outputs).toHaveLength(2)
   expect(outputs[0]).toMatch(/^HTTP\/1.1 201.*idempotency-status: stored/is)
-}, 120_000)
+})
 
 test('synthesizes a production stage, after the profile was rejected for local values', async () => {
   const [copying = ''] = blocksOf(readme, 'Deploying to AWS')
