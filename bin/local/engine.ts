@@ -105,7 +105,7 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
 }
 
 /** Returns whether the engine with these keys answers in time. */
-export async function isHealthy(aws: LocalAws, milliseconds = 2000): Promise<boolean> {
+export async function isHealthy(aws: LocalAws, milliseconds?: number): Promise<boolean> {
   return (await statusOf(`${aws.endpoint}/_ministack/health`, ownHeaders(aws), milliseconds)) === 200
 }
 
