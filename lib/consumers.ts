@@ -6,6 +6,7 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
+import { deadLettersVariable } from '#shared/platform/aws/stream-function.ts'
 import { startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { deadLettersOutput, functionOutput, pascalCase } from './function-entries.ts'
 import { grant, grantStream } from './grants.ts'
@@ -155,6 +156,7 @@ function feedFromStream(
 ): void {
   const streamArn = resources.table.tableStreamArn ?? ''
   grantStream(target.handler, { streamArn, queueArn: deadLetters.queueArn, key: resources.key })
+  target.handler.addEnvironment(deadLettersVariable, deadLetters.queueUrl)
   feed(target, 'TableStream', {
     eventSourceArn: streamArn,
     startingPosition: lambda.StartingPosition.TRIM_HORIZON,

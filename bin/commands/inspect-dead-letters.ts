@@ -6,7 +6,7 @@ import type { Table } from '#shared/platform/table/table.ts'
 import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
 import { type DeadLetter, type DeadLetters, deadLettersAt, unique } from './dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from './deployment.ts'
-import { FailedBatch } from './redrive/redrive-stream.ts'
+import { FailedBatch, SetAsideChange } from './redrive/redrive-stream.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** The dependencies of the commands on single dead letters. */
@@ -187,8 +187,12 @@ const GivenUp = v.object({
 })
 
 function batchOf({ body }: DeadLetter): Pick<DeadLetterSummary, 'attempts' | 'reason' | 'changes'> {
-  const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), GivenUp), body)
-  if (!success) return { attempts: undefined, reason: 'the message is not one of Lambda' }
+  const { success, output } = v.safeParse(
+    v.pipe(v.string(), v.parseJson(), v.union([GivenUp, SetAsideChange])),
+    body,
+  )
+  if (!success) return { attempts: undefined, reason: 'the message is neither of Lambda nor of the function' }
+  if ('change' in output) return { attempts: 1, reason: output.reason, changes: 1 }
   const { condition, approximateInvokeCount: attempts } = output.requestContext
   const error = output.responseContext?.functionError
   const reason = error === undefined ? condition : `${condition}: ${error}`

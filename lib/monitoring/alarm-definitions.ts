@@ -59,6 +59,19 @@ export const alarmDefinitions: readonly AlarmDefinition[] = [
   ...steps.map(alarmOfStep),
   ...refundAlarms,
   {
+    id: 'CarrierRefused',
+    severity: 'page',
+    impact:
+      'An item of the table carries an event or a task that no item of its kind may carry. It was neither published nor queued. A function may have been taken over, or a release has a defect.',
+    act: 'The query names the event or task and the kind of the item. Find the functions that may write such items (`table` of their routes and subscriptions), and their latest deployments. If nobody deployed a change of them, treat it as an intrusion: freeze the stage and rotate its secrets (docs/operations.md).',
+    queries: ['EventsRelayLog', 'TasksEnqueueLog'].map((group) => ({
+      group,
+      query:
+        'fields @timestamp, carried, kind, correlation_id | filter code = "CARRIER_REFUSED" | sort @timestamp desc',
+    })),
+    thresholds: [{ measure: measures.alertsOf('CARRIER_REFUSED', 'refused events and tasks'), above: 0 }],
+  },
+  {
     id: 'SubscriberDisabled',
     severity: 'ticket',
     impact:

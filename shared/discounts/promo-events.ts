@@ -29,6 +29,7 @@ export const PromoApplied = defineEvent({
         v.description('Rises with each change of the discount, not always by 1.'),
       ),
     }),
+  carriers: ['cart'],
 })
 
 export const PromoRejected = defineEvent({
@@ -41,6 +42,7 @@ export const PromoRejected = defineEvent({
       cart_id: v.pipe(v.nullable(v.string()), v.description('null if the request named no cart.')),
       error_code: v.pipe(v.string(), v.description('The reason, as a code of the error catalog.')),
     }),
+  carriers: ['cart', 'verification'],
 })
 
 /** The fields of every event of a code. */

@@ -18,6 +18,7 @@ export const LoginSuccess = defineEvent({
   version: 1,
   summary: 'A user logged in with a password; data.id is the id of the attempt.',
   data: loginData,
+  carriers: ['login'],
 })
 
 export const LoginFail = defineEvent({
@@ -25,6 +26,7 @@ export const LoginFail = defineEvent({
   version: 1,
   summary: 'A login failed; data.id is the id of the attempt.',
   data: loginData,
+  carriers: ['login'],
 })
 
 /** Returns the event of a login's outcome. */

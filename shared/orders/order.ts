@@ -5,7 +5,6 @@ import {
   defineEvent,
   defineResourceEvent,
   event,
-  heldSubject,
   minorUnits,
   resourceEvent,
   subject,
@@ -127,6 +126,7 @@ export const OrderCreated = defineResourceEvent({
   version: 1,
   summary: 'An order was created. Published within a second.',
   view: OrderView,
+  carriers: ['order'],
 })
 
 export const OrderPlaced = defineEvent({
@@ -135,7 +135,7 @@ export const OrderPlaced = defineEvent({
   summary: 'A customer placed an order.',
   data: () =>
     v.strictObject({ ...subject, order_id: v.string(), amount_minor: minorUnits, currency: currencyCode }),
-  held: { ...heldSubject, order_id: 'id', amount_minor: 'amount_minor', currency: 'currency' },
+  carriers: ['order'],
 })
 
 export const OrderPaid = defineResourceEvent({
@@ -143,6 +143,7 @@ export const OrderPaid = defineResourceEvent({
   version: 1,
   summary: 'An order was paid.',
   view: OrderView,
+  carriers: ['order'],
 })
 
 /** Returns the events of a placed order. */

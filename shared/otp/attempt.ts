@@ -13,7 +13,10 @@ const maxKnownSources = 20
 export interface Attempt {
   source: string
   now: number
-  settings: Pick<Settings, 'otp.code' | 'otp.dailyWrongAttempts' | 'otp.mailsPerAddress'>
+  settings: Pick<
+    Settings,
+    'auth.publicTenant' | 'otp.code' | 'otp.dailyWrongAttempts' | 'otp.mailsPerAddress'
+  >
 }
 
 /**

@@ -34,6 +34,8 @@ export interface KnownSource extends SourceTime {
 
 /** The codes of an e-mail address and its recent wrong attempts: one item, so a verification is one write. */
 export interface CodeItem extends Key {
+  /** The tenant of its events. */
+  tenant_id: string
   /** The oldest first. */
   codes: OpenCode[]
   /** Wrong attempts by unknown sources while a code was open. */

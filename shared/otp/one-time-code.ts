@@ -130,6 +130,7 @@ function itemOf(
   const end = Math.max(endOf(counts, attempt), attempt.now + 2 * validMilliseconds)
   return {
     ...codeKey(person.email_hash),
+    tenant_id: attempt.settings['auth.publicTenant'],
     codes,
     ...counts,
     version: (before?.version ?? 0) + 1,

@@ -10,20 +10,13 @@ interface OtpSubject extends Person {
 }
 
 const personData = () => v.strictObject({ ...subject, user_id: v.string(), email_hash: v.string() })
-/** The mail has the id of its message. */
-const heldByMail = {
-  id: 'message_id',
-  tenant_id: 'tenant_id',
-  user_id: 'user_id',
-  email_hash: 'email_hash',
-} as const
 
 export const OtpRequested = defineEvent({
   type: 'otp.requested',
   version: 1,
   summary: 'A one-time code was requested; data.id is the id of the message.',
   data: personData,
-  held: heldByMail,
+  carriers: ['mail'],
 })
 
 export const OtpDelivered = defineEvent({
@@ -31,7 +24,7 @@ export const OtpDelivered = defineEvent({
   version: 1,
   summary: 'The mail with a one-time code was delivered; data.id is the id of the message.',
   data: personData,
-  held: heldByMail,
+  carriers: ['mail'],
 })
 
 export const OtpVerified = defineEvent({
@@ -45,6 +38,7 @@ export const OtpVerified = defineEvent({
       method: v.literal('email'),
       success: v.boolean(),
     }),
+  carriers: ['otp'],
 })
 
 /** @param message with the message's id */

@@ -92,6 +92,7 @@ export const RefundSucceeded = defineResourceEvent({
   version: 1,
   summary: 'The payment provider paid a refund.',
   view: RefundView,
+  carriers: ['refund'],
 })
 
 /** Returns the event of a refund that the provider completed. */

@@ -87,10 +87,10 @@ function publishing(table: Table, published: Map<string, PublishedEvent[]>): Tab
       const refusal = await table.transact(changes)
       for (const change of refusal ? [] : changes) {
         if (!('item' in change)) continue
-        const outbox = change.item.outbox as Outbox | undefined
-        if (!outbox) continue
-        const commit = [change.item.pk, change.item.sk, outbox.id].join('|')
-        if (!published.has(commit)) published.set(commit, eventsOf(change.item))
+        const { first: _, ...latest } = (change.item.outbox ?? {}) as Outbox
+        if (!latest.events) continue
+        const commit = [change.item.pk, change.item.sk, latest.id].join('|')
+        if (!published.has(commit)) published.set(commit, eventsOf({ ...change.item, outbox: latest }))
       }
       return refusal
     },

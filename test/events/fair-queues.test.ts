@@ -26,7 +26,7 @@ async function groupsAfter(request: () => Promise<unknown>): Promise<string[]> {
     return { eventName: 'INSERT', dynamodb: { NewImage, SequenceNumber: String(item.sk) } }
   })
   sent.length = 0
-  await enqueueTasks(records, { log: {} as never }, async (queue, messages) => {
+  await enqueueTasks(records, {} as never, async (queue, messages) => {
     sent.push(...messages.map((message) => [queue, message] as [TaskQueue, Message]))
     return messages.map(() => false)
   })

@@ -1,36 +1,58 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { type EventDefinition, heldSubject, subject } from '#shared/platform/events/event-definition.ts'
+import { eventDefinitions } from '#functions/events.ts'
+import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { brokenEvents, releasedEvents } from './released-events.ts'
 
-const made: EventDefinition = {
-  type: 'thing.made',
-  version: 1,
-  summary: 'A thing was made.',
-  data: () => v.strictObject({ ...subject, size: v.number() }),
-  held: heldSubject,
-}
-const { held: _, ...withoutHeld } = made
-const edited = 'thing.made.v1 is released: define a new version instead of editing it'
-const unknown = (name: string) => `${name}: the last release cannot build it, so it needs storedWhole`
+const released = JSON.parse(readFileSync(new URL('released.json', import.meta.url), 'utf8'))
+const placed = 'order.placed.v1'
 
-describe('the events of a release', () => {
-  test.each<[string, EventDefinition, EventDefinition, string[]]>([
-    ['may stay', made, made, []],
-    ['may get another summary', made, { ...made, summary: 'Another.' }, []],
-    ['keep the schema of their data', made, { ...made, data: () => v.strictObject(subject) }, [edited]],
-    ['keep what their item holds', made, { ...made, held: { id: 'id' } }, [edited]],
-    ['are not taken from their item by the writer first', withoutHeld, made, [unknown('thing.made.v1')]],
-    ['are taken from their item by the relay first', withoutHeld, { ...made, storedWhole: true }, []],
-    ['get a version that is stored whole', made, { ...made, version: 2, storedWhole: true }, []],
+/** Returns what breaks if the data of order.placed gets these fields. */
+function changed(fieldsOf: (fields: v.ObjectEntries) => v.ObjectEntries): string[] {
+  const definitions = eventDefinitions.map((one): EventDefinition => {
+    if (one.type !== 'order.placed') return one
+    const { entries } = one.data(localSettings) as v.StrictObjectSchema<v.ObjectEntries, undefined>
+    return { ...one, data: () => v.strictObject(fieldsOf(entries)) }
+  })
+  return brokenEvents(released, releasedEvents(definitions, localSettings))
+}
+
+describe('the events of the last release', () => {
+  test('are published with all of their fields', () => {
+    expect(changed((fields) => fields)).toEqual([])
+  })
+
+  test.each<[string, (fields: v.ObjectEntries) => v.ObjectEntries]>([
+    ['a field that is not always present', (fields) => ({ ...fields, note: v.exactOptional(v.string()) })],
+    ['a description', (fields) => ({ ...fields, order_id: v.pipe(v.string(), v.description('The order.')) })],
+  ])('may get %s', (_, fieldsOf) => {
+    expect(changed(fieldsOf)).toEqual([])
+  })
+
+  test.each<[string, (fields: v.ObjectEntries) => v.ObjectEntries, string]>([
+    ['lose a field', ({ order_id: _, ...fields }) => fields, 'order_id is missing'],
+    ['retype a field', (fields) => ({ ...fields, order_id: v.number() }), 'order_id has another type'],
     [
-      'get no version that a relay of the release cannot build',
-      made,
-      { ...made, version: 2 },
-      [unknown('thing.made.v2')],
+      'make a field null',
+      (fields) => ({ ...fields, order_id: v.nullable(v.string()) }),
+      'order_id has another type',
     ],
-  ])('%s', (_name, before, after, broken) => {
-    expect(brokenEvents(releasedEvents([before], localSettings), [after], localSettings)).toEqual(broken)
+    [
+      'leave a field out',
+      (fields) => ({ ...fields, order_id: v.exactOptional(v.string()) }),
+      'order_id became optional',
+    ],
+    ['require a new field', (fields) => ({ ...fields, note: v.string() }), 'note is new and required'],
+  ])('never %s', (_, fieldsOf, broken) => {
+    expect(changed(fieldsOf)).toEqual([`${placed}.${broken}`])
+  })
+
+  test('are never left out', () => {
+    const definitions = eventDefinitions.filter(({ type }) => type !== 'order.placed')
+    expect(brokenEvents(released, releasedEvents(definitions, localSettings))).toEqual([
+      `${placed} is not published any more`,
+    ])
   })
 })

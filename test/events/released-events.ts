@@ -1,36 +1,67 @@
 import { isDeepStrictEqual } from 'node:util'
 import { jsonSchema } from '#bin/describe/openapi/schemas.ts'
 import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
-import type { HeldFields } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** The events of a release by name, each with what builds its data. */
-export type ReleasedEvents = Record<string, { held?: HeldFields; data: object }>
-
-/** Returns what a later release must be able to rely on. */
-export function releasedEvents(definitions: readonly EventDefinition[], settings: Settings): ReleasedEvents {
-  const events = definitions.map(({ type, version, held, data }): [string, ReleasedEvents[string]] => [
-    `${type}.v${version}`,
-    { ...(held && { held }), data: JSON.parse(JSON.stringify(jsonSchema(data(settings)))) },
-  ])
-  return Object.fromEntries(events)
+/** The JSON Schema of data, or of a part of it. */
+interface Schema {
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  enum?: unknown[]
+  [keyword: string]: unknown
 }
 
-/** Returns the events that a relay of the last release would publish otherwise, or could not build. */
-export function brokenEvents(
-  released: ReleasedEvents,
-  definitions: readonly EventDefinition[],
-  settings: Settings,
-): string[] {
-  const now = releasedEvents(definitions, settings)
-  return definitions.flatMap(({ type, version, held, storedWhole }) => {
-    const name = `${type}.v${version}`
-    const [before, after] = [released[name], now[name]]
-    const isEdited =
-      before &&
-      (!isDeepStrictEqual(before.data, after?.data) || (before.held && !isDeepStrictEqual(before.held, held)))
-    if (isEdited) return [`${name} is released: define a new version instead of editing it`]
-    const isUnknown = held !== undefined && before?.held === undefined && !storedWhole
-    return isUnknown ? [`${name}: the last release cannot build it, so it needs storedWhole`] : []
+/** The schemas of the data of a release's events, by name. */
+export type ReleasedEvents = Record<string, Schema>
+
+export function releasedEvents(definitions: readonly EventDefinition[], settings: Settings): ReleasedEvents {
+  return Object.fromEntries(
+    definitions.map(({ type, version, data }) => [
+      `${type}.v${version}`,
+      JSON.parse(JSON.stringify(jsonSchema(data(settings)))),
+    ]),
+  )
+}
+
+/**
+ * Returns what a consumer of released events would miss: as in a response, a field may be added, and none is removed,
+ * retyped or made optional. An added field is optional, because an event may be published again that was stored without it.
+ */
+export function brokenEvents(released: ReleasedEvents, now: ReleasedEvents): string[] {
+  return Object.entries(released).flatMap(([name, before]) => {
+    const after = now[name]
+    return after ? breaksOf(before, after, name) : [`${name} is not published any more`]
   })
+}
+
+function breaksOf(before: Schema, after: Schema, path: string): string[] {
+  const [properties, required] = [after.properties ?? {}, after.required ?? []]
+  const fields = Object.entries(before.properties ?? {}).flatMap(([name, field]) => {
+    const [now, where] = [properties[name], `${path}.${name}`]
+    if (!now) return [`${where} is missing`]
+    const isOptional = before.required?.includes(name) && !required.includes(name)
+    return [...(isOptional ? [`${where} became optional`] : []), ...breaksOf(field, now, where)]
+  })
+  const added = required
+    .filter((name) => before.properties && !before.properties[name])
+    .map((name) => `${path}.${name} is new and required`)
+  const items = before.items && after.items ? breaksOf(before.items, after.items, `${path}[]`) : []
+  const isRetyped = !isDeepStrictEqual(typeOf(before), typeOf(after)) || !keepsValues(before, after)
+  return [...(isRetyped ? [`${path} has another type`] : []), ...fields, ...added, ...items]
+}
+
+/** Returns the keywords that say which values a field has. */
+function typeOf({ properties, required: _required, items, enum: values, ...keywords }: Schema): object {
+  const isAnnotation = (name: string) =>
+    ['title', 'description', 'examples', 'deprecated'].includes(name) || /^x-/.test(name)
+  return {
+    ...Object.fromEntries(Object.entries(keywords).filter(([name]) => !isAnnotation(name))),
+    has: [properties, items, values].map((one) => one !== undefined),
+  }
+}
+
+/** Returns whether a field still has all values of an enumeration. It may have others: consumers treat them by their page. */
+function keepsValues(before: Schema, after: Schema): boolean {
+  return (before.enum ?? []).every((value) => after.enum?.includes(value))
 }

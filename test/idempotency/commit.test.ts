@@ -1,8 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import * as v from 'valibot'
-import { timestamp } from '#shared/platform/base/clock.ts'
-import { defineEvent, event as eventOf, subject } from '#shared/platform/events/event-definition.ts'
-import type { Outbox, OutgoingEvent, StoredEvent } from '#shared/platform/events/outbox.ts'
 import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
@@ -17,7 +13,11 @@ interface Decision extends Effects<Decision> {
 const one: Item = { pk: 'order#acme#0', sk: '1' }
 const two: Item = { pk: 'order#acme#0', sk: '2' }
 const guard = { item: { pk: 'guard', sk: '1', mine: true }, condition: { absent: true } as const }
-const event = { name: 'order.created.v1', data: { id: '1', tenant_id: 'acme' } }
+const event = {
+  name: 'order.created.v1',
+  carriers: ['order'] as const,
+  data: { id: '1', tenant_id: 'acme', status: 'new' },
+}
 
 let runtime: ReturnType<typeof memoryRuntime>
 let context: CommitContext
@@ -164,7 +164,7 @@ describe('the events of a decision', () => {
           at: runtime.clock.now(),
           correlation_id: 'corr-1',
           traceparent: 'trace-1',
-          events: [event],
+          events: [{ name: event.name, data: { status: 'new' } }],
         },
       },
       two,
@@ -188,119 +188,5 @@ describe('the events of a decision', () => {
   test('are absent from a write without events', async () => {
     await commitOf({ writes: [put(one)], events: [] })
     expect(runtime.store.all()).toEqual([one])
-  })
-})
-
-describe('an event on its item', () => {
-  const held = { id: 'id', tenant_id: 'tenant_id' }
-  const [id, later] = ['018f0000-0000-8000-8000-000000000000', '018f0000-0000-8000-8000-000000000001']
-  const order = { pk: 'order#acme#0', sk: id, id, tenant_id: 'acme', status: 'paid' }
-  const data = { id, tenant_id: 'acme' }
-  const outbox = () => runtime.store.all()[0]?.outbox as Outbox
-  const commitEvents = (item: Item, ...events: OutgoingEvent[]) =>
-    commitOf({ writes: [create(item)], events })
-
-  const [name, rest] = ['a.v1', { status: 'new' }]
-  const derived = { name, id: expect.any(String) as never }
-  test.each<[string, OutgoingEvent, StoredEvent]>([
-    ['is its name if the item holds its data', { name, held, data }, name],
-    ['has the rest of its data', { name, held, data: { ...data, ...rest } }, { name, rest }],
-    [
-      'has what the item does not have',
-      { name, held, data: { ...data, id: later } },
-      { name, rest: { id: later } },
-    ],
-    ['has its whole data without a definition of what is held', { name, data }, { name, data }],
-    ['has its id if that does not depend on the commit', { name, held, data, once: 'x' }, derived],
-  ])('%s', async (_, outgoing, stored) => {
-    await commitEvents(order, outgoing)
-    expect(outbox().events).toEqual([stored])
-  })
-
-  test('is stored with its whole data while the previous release cannot build it', async () => {
-    const definition = { type: 'a', version: 1, summary: 'A.', data: () => v.strictObject(subject), held }
-    expect(eventOf(defineEvent(definition), data)).toEqual({ name: 'a.v1', held, data })
-    expect(eventOf(defineEvent({ ...definition, storedWhole: true }), data)).toEqual({ name: 'a.v1', data })
-  })
-
-  test('has the trace of its request once, and only if there is one', async () => {
-    await commitEvents(order, { name: 'a.v1', held, data }, { name: 'b.v1', held, data })
-    expect(outbox()).toEqual({
-      at: runtime.clock.now(),
-      correlation_id: 'corr-1',
-      traceparent: 'trace-1',
-      events: ['a.v1', 'b.v1'],
-    })
-  })
-
-  test('keeps the events of the creation, and the times of events between it and the latest change', async () => {
-    await commitEvents(order, { name: 'created.v1', held, data })
-    const creation = outbox()
-    for (let n = 1; n <= 12; n += 1) {
-      const before = runtime.store.all()[0] as Item
-      runtime.clock.advance(1000)
-      await commitOf({ writes: [put({ ...before, n })], events: [{ name: `changed.v${n}`, held, data }] })
-      if (n === 1) expect(outbox().replaced).toBeUndefined()
-      if (n === 2) expect(outbox().replaced).toEqual([creation.at + 1000])
-    }
-    const { at } = creation
-    expect(outbox()).toMatchObject({ creation, events: ['changed.v12'], at: at + 12_000 })
-    expect(outbox().replaced).toEqual(Array.from({ length: 10 }, (_, n) => at + (n + 2) * 1000))
-  })
-
-  test('of an item with an id in its partition key has none of its commit', async () => {
-    await commitEvents({ ...order, pk: `mail#${id}`, sk: 'mail' }, { name: 'a.v1', held, data })
-    expect(outbox().id).toBeUndefined()
-  })
-
-  test('of an item whose key is a name has an id of its commit, because the key may be used again', async () => {
-    await commitEvents({ ...order, sk: 'a-name' }, { name: 'a.v1', held, data })
-    expect(outbox().id).toMatch(/^[\w-]{8}$/)
-  })
-})
-
-describe('the audit record of a decision', () => {
-  const entry = { action: 'refund', target: 'refund/1' }
-  const audited = () => itemsOf(runtime, 'audit')
-
-  test('names the caller and the allowed action', async () => {
-    await commitOf({ audit: entry })
-    expect(audited()).toEqual([
-      {
-        pk: expect.stringMatching(/^audit#acme#/),
-        sk: expect.any(String),
-        ...entry,
-        actor_id: 'u1',
-        token_sub: 'u1',
-        role: 'Editor',
-        tenant_id: 'acme',
-        result: 'allow',
-        reason: 'allowed',
-        correlation_id: 'corr-1',
-        at: timestamp(runtime.clock.now()),
-      },
-    ])
-  })
-
-  test('names its own actor, tenant, result and reason', async () => {
-    const other = { sub: 'u2', tenant: 'head-office', role: undefined }
-    await commitOf({
-      audit: { ...entry, actor: other, tenant: 'visited', result: 'deny', reason: 'POLICY.refund.declined' },
-    })
-    expect(audited()).toMatchObject([
-      {
-        pk: expect.stringMatching(/^audit#visited#/),
-        actor_id: 'u2',
-        role: 'none',
-        tenant_id: 'visited',
-        result: 'deny',
-        reason: 'POLICY.refund.declined',
-      },
-    ])
-  })
-
-  test('is a mistake of the code without an actor', async () => {
-    context = { ...context, caller: undefined }
-    await expect(commitOf({ audit: entry })).rejects.toThrow('actor')
   })
 })

@@ -148,6 +148,6 @@ describe('a failed batch of the stream', () => {
 
   test('that nobody can read is listed', async () => {
     dead.put('not JSON')
-    expect(await listLetters(relay)).toMatchObject([{ reason: 'the message is not one of Lambda' }])
+    expect(await listLetters(relay)).toMatchObject([{ reason: expect.stringContaining('the message is') }])
   })
 })

@@ -53,6 +53,7 @@ export async function startRedriving(): Promise<Redriving> {
   const refused = new Set<string>()
   const dead = fakeQueue()
   const bus = await startFakeBus(dead.operations)
+  bus.setAside = (body) => void dead.put(JSON.parse(body))
   bus.accepts = (text) => ![...refused].some((id) => text.includes(id))
   const handlers: Redriving['handlers'] = {
     outbox: (await import('#functions/platform/relay-events/handler.ts')).handler,

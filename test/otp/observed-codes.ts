@@ -47,6 +47,7 @@ export class ObservedCodes {
     this.#settings = settings
     this.#item = {
       ...codeKey('h'),
+      tenant_id: 'public',
       codes: [],
       tries: [],
       mails: [],

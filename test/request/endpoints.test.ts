@@ -164,7 +164,9 @@ const endpoints = [
       const effects = {
         writes: [create({ ...key, id, name }, 'CONFLICT.soft_deleted')],
         audit,
-        events: [{ name: 'thing.made.v1', data: { id, tenant_id: scope.tenant } }],
+        events: [
+          { name: 'thing.made.v1', carriers: ['order'] as const, data: { id, tenant_id: scope.tenant } },
+        ],
         ...(name === 'taken' && { onConflict: async () => ok({ ...view, name: 'conflict' }) }),
       }
       return created(name === 'wrong' ? ('no object' as never) : view, {

@@ -80,9 +80,9 @@ export const defects: Record<string, Defect> = {
     'derivedId([item.pk, item.sk, id, index, Math.random()]',
   ),
   'an event that takes from its item what changes': shared(
-    'orders/order.ts',
-    "held: { ...heldSubject, order_id: 'id',",
-    "held: { ...heldSubject, status: 'status', order_id: 'id',",
+    'platform/events/outbox.ts',
+    'data: dataOf(stored, item),',
+    'data: dataOf({ ...stored, data: { ...stored.data, status: item.status } }, item),',
   ),
   'a relay that goes on after a failure': shared(
     'platform/events/relay.ts',

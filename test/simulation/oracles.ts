@@ -52,7 +52,7 @@ function checkOneEffect(history: History, of: Of): void {
 }
 
 /** Every committed change is published with its events, each under one id, and nothing else is. */
-function checkEvents({ published, records }: World, of: Of): void {
+function checkEvents({ published, records, unpublished }: World, of: Of): void {
   const expected = new Map<string, string>()
   for (const { after } of records) {
     for (const event of after ? eventsOf(after) : []) {
@@ -69,6 +69,7 @@ function checkEvents({ published, records }: World, of: Of): void {
   for (const [id, what] of expected) check(distinct.has(id), 'all changes are published', () => what)
   for (const [id, event] of distinct)
     check(expected.get(id) === contentOf(event), 'only changes are published', () => contentOf(event))
+  check(unpublished.length === 0, 'every event is carried by its kind', () => unpublished.join())
   // What must be published follows from the items alone, too.
   const meant = [
     ...of('order').flatMap(({ id, status }) => [

@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from 'aws-lambda'
-import { eventDefinitions } from '#functions/events.ts'
+import { eventCarriers } from '#functions/events.ts'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
@@ -119,6 +119,8 @@ export class World {
   /** All events on the bus, also those that were published twice. */
   readonly published: PublishedEvent[] = []
   readonly deadLetters: DeadLetter[] = []
+  /** Events and tasks that the functions of the stream refused or set aside, in words. */
+  readonly unpublished: string[] = []
   /** Sent mails. */
   readonly mails: (Mail & { messageId: string })[] = []
   /** The recipients of mails for password resets. */
@@ -537,6 +539,11 @@ export class World {
     return wake
   }
 
+  /** Functions of one release publish every event and queue every task. */
+  #setAside = async (_: string, reason: string): Promise<void> => {
+    this.unpublished.push(reason)
+  }
+
   async #relay(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
     const changes = records.map(({ sequence, before, after }) => {
       return { sequenceNumber: String(sequence), before, after }
@@ -545,14 +552,18 @@ export class World {
       this.published.push(...events.slice(0, count))
       return events.map((_, index) => index >= count)
     }
-    const { failedFrom } = await relay(changes, eventDefinitions, (events) =>
-      process.call({
-        name: 'publish',
-        effect: () => publish(events, events.length),
-        partial: () => publish(events, events.length - 1),
-        timeoutMilliseconds: 3000,
-      }),
-    )
+    const { failedFrom, refused } = await relay(changes, {
+      carriers: eventCarriers,
+      publish: (events) =>
+        process.call({
+          name: 'publish',
+          effect: () => publish(events, events.length),
+          partial: () => publish(events, events.length - 1),
+          timeoutMilliseconds: 3000,
+        }),
+      setAside: this.#setAside,
+    })
+    if (refused.length > 0) this.unpublished.push(...refused.map(({ type, kind }) => `${type} on ${kind}`))
     return failedFrom
   }
 
@@ -561,13 +572,16 @@ export class World {
       for (const { body } of messages.slice(0, count)) this.enqueue(queue, body)
       return messages.map((_, index) => index >= count)
     }
-    return enqueueTasks(records.map(eventRecordOf), { log: this.#log() }, (queue, messages) =>
-      process.call({
-        name: `send-${queue}`,
-        effect: () => send(queue, messages, messages.length),
-        partial: () => send(queue, messages, messages.length - 1),
-        timeoutMilliseconds: 3000,
-      }),
+    return enqueueTasks(
+      records.map(eventRecordOf),
+      { log: this.#log(), setAside: this.#setAside },
+      (queue, messages) =>
+        process.call({
+          name: `send-${queue}`,
+          effect: () => send(queue, messages, messages.length),
+          partial: () => send(queue, messages, messages.length - 1),
+          timeoutMilliseconds: 3000,
+        }),
     )
   }
 

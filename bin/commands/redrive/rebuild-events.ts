@@ -1,9 +1,9 @@
 import type { DynamoDBRecord } from 'aws-lambda'
-import { eventDefinitions } from '#functions/events.ts'
+import { eventCarriers } from '#functions/events.ts'
 import { itemOf } from '#shared/platform/aws/stream-function.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { type Outbox, publishedEvents } from '#shared/platform/events/outbox.ts'
-import { maxReplaced } from '#shared/platform/idempotency/commit.ts'
+import { isTaskQueue, maxReplaced, type Outbox } from '#shared/platform/events/outbox.ts'
+import { judge } from '#shared/platform/events/relay.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { ItemFilter } from './table-changes.ts'
 
@@ -24,11 +24,11 @@ export interface Rebuilt {
 export function itemsWithEvents({ from, to }: Period): ItemFilter {
   return {
     FilterExpression:
-      '#outbox.#at >= :from AND (#outbox.#at <= :to OR attribute_exists(#outbox.#creation) OR attribute_exists(#outbox.#replaced))',
+      '#outbox.#at >= :from AND (#outbox.#at <= :to OR attribute_exists(#outbox.#first) OR attribute_exists(#outbox.#replaced))',
     ExpressionAttributeNames: {
       '#outbox': 'outbox',
       '#at': 'at',
-      '#creation': 'creation',
+      '#first': 'first',
       '#replaced': 'replaced',
     },
     ExpressionAttributeValues: { ':from': from, ':to': to },
@@ -36,7 +36,7 @@ export function itemsWithEvents({ from, to }: Period): ItemFilter {
 }
 
 /**
- * Separates the changes whose events this release can build.
+ * Separates the changes whose events this release knows. Only these are published: what an item no longer has is named.
  * @param period leaves out items without events of a period, and finds events that later changes or an erasure removed
  */
 export function rebuilt(records: readonly DynamoDBRecord[], period?: Period): Rebuilt {
@@ -46,15 +46,24 @@ export function rebuilt(records: readonly DynamoDBRecord[], period?: Period): Re
     if (!after) continue
     const outbox = after.outbox as Outbox
     const lost = period ? lostIn(outbox, period) : []
-    if (!period || isIn(period, outbox.at) || isIn(period, outbox.creation?.at)) {
-      try {
-        publishedEvents(after, eventDefinitions, before)
-        found.records.push(record)
-      } catch (fault) {
-        lost.push((fault as Error).message)
-      }
+    if (!period || isIn(period, outbox.at) || isIn(period, outbox.first?.at)) {
+      const { unknown } = judge({ before, after }, eventCarriers)
+      if (unknown === undefined) found.records.push(record)
+      else lost.push(unknown)
     }
     found.lost.push(...lost.map((reason) => `${after.pk} ${after.sk}: ${reason}`))
+  }
+  return found
+}
+
+/** Separates the changes whose tasks are for a queue that this release knows. */
+export function knownTasks(records: readonly DynamoDBRecord[]): Rebuilt {
+  const found: Rebuilt = { records: [], lost: [] }
+  for (const record of records) {
+    const { pk, sk, task } = record.dynamodb?.NewImage ?? {}
+    const { S: queue = '' } = task?.M?.queue ?? {}
+    if (isTaskQueue(queue)) found.records.push(record)
+    else found.lost.push(`${pk?.S} ${sk?.S}: this release does not know the queue ${queue}`)
   }
   return found
 }
@@ -64,8 +73,8 @@ export function rebuilt(records: readonly DynamoDBRecord[], period?: Period): Re
  */
 export function erasedEvents({ outbox }: Item): Pick<Outbox, 'at' | 'events' | 'replaced'> | undefined {
   if (!outbox) return undefined
-  const { at, creation, replaced = [] } = outbox as Outbox
-  const times = [...(creation ? [creation.at] : []), ...replaced, at]
+  const { at, first, replaced = [] } = outbox as Outbox
+  const times = [...(first ? [first.at] : []), ...replaced, at]
   return { at, events: [], replaced: times.slice(-maxReplaced) }
 }
 

@@ -5,7 +5,7 @@ import { type DeadLetter, type DeadLetters, unique } from '../dead-letters.ts'
 import type { DeployedStack } from '../deployment.ts'
 import { invokeFunction } from '../invoke-function.ts'
 import type { Window } from '../replay.ts'
-import { itemsWithEvents, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
+import { itemsWithEvents, knownTasks, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
 /** The kind of table changes that a function receives. */
@@ -24,7 +24,7 @@ export interface Redrive {
 export interface Redriven {
   /** Messages whose changes were handled, and which were deleted. */
   messages: number
-  /** Changes read from the stream again. */
+  /** Changes read from the stream again, or from messages that hold their change. */
   from_stream: number
   /** Items read from the table because their changes are no longer in the stream. */
   from_table: number
@@ -50,6 +50,14 @@ export const FailedBatch = v.object({
 })
 type Batch = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
 
+/** The message of a function that set a change aside (`SetAside`). */
+export const SetAsideChange = v.object({
+  reason: v.string(),
+  change: v.looseObject({ dynamodb: v.looseObject({}) }),
+})
+
+const Letter = v.union([FailedBatch, SetAsideChange])
+
 interface Message {
   letter: DeadLetter
   batch: Batch
@@ -68,13 +76,22 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   const lost = new Set<string>()
   const expired: Message[] = []
   const failed: DeadLetter[] = []
+  /** The changes of messages that hold one: the function may set one aside again, in another message. */
+  const handled = new Set<string>()
   for await (const letter of unique(letters))
     await attempt([letter], async () => {
-      const { DDBStreamBatchInfo: batch } = v.parse(FailedBatch, JSON.parse(letter.body))
+      const message = v.parse(Letter, JSON.parse(letter.body))
+      if ('change' in message) {
+        const change = message.change as DynamoDBRecord
+        const { SequenceNumber: number = '' } = change.dynamodb ?? {}
+        if (handled.has(number))
+          throw new Error(`the function of an older release set it aside: ${message.reason}`)
+        handled.add(number)
+        return handleFound(known[source]([change]), 'from_stream')
+      }
+      const batch = message.DDBStreamBatchInfo
       const read = await changes.between(batch)
-      const records = read.records.filter(isRelevant[source])
-      const found = source === 'outbox' ? rebuilt(records) : { records, lost: [] }
-      const isWhole = await handleFound(found, 'from_stream')
+      const isWhole = await handleFound(known[source](read.records.filter(isRelevant[source])), 'from_stream')
       if (!read.expired) return isWhole
       expired.push({ letter, batch })
       return undefined
@@ -145,8 +162,7 @@ async function* fromTable(
   { changes, now }: Pick<Redrive, 'changes' | 'now'>,
 ): AsyncGenerator<Rebuilt> {
   const filter = source === 'outbox' ? itemsWithEvents(period) : unfinishedTasks(now())
-  for await (const records of changes.asNew(filter))
-    yield source === 'outbox' ? rebuilt(records, period) : { records, lost: [] }
+  for await (const records of changes.asNew(filter)) yield known[source](records, period)
 }
 
 /** The limits of one event: the batch size of the stream's mapping, and less than the 6 MB of an invocation. */
@@ -169,6 +185,12 @@ async function handleAll(records: DynamoDBRecord[], { handle }: Pick<Redrive, 'h
   }
   if (event.length > 0) await handle(event)
   return records.length
+}
+
+/** Separates the changes that a function of this release can handle. */
+const known: Record<StreamSource, (records: readonly DynamoDBRecord[], period?: Period) => Rebuilt> = {
+  outbox: rebuilt,
+  tasks: knownTasks,
 }
 
 /** Equal to the filters of the event source mappings. */

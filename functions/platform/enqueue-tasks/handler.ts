@@ -1,7 +1,8 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { type Message, sendAll } from '#shared/platform/aws/sqs.ts'
 import { type StreamContext, streamFunction } from '#shared/platform/aws/stream-function.ts'
-import { queueUrlVariable, type TaskQueue } from '#shared/platform/events/outbox.ts'
+import { isTaskQueue, queueUrlVariable, type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
+import { ownerOf } from '#shared/platform/table/keys.ts'
 
 /** The batch limit of one request to the queue. */
 const batchSize = 10
@@ -19,13 +20,40 @@ export const handler = streamFunction((records, context) =>
   ),
 )
 
-/** @param send sends at most ten messages to a queue, and returns for each of them whether it failed */
+/**
+ * Queues tasks up to the first failure. No task stops the stream: one on an item whose tasks its queue does not take is
+ * refused, and one for a queue that this release does not know is set aside.
+ * @param send sends at most ten messages to a queue, and returns for each of them whether it failed
+ */
 export async function enqueueTasks(
   records: readonly DynamoDBRecord[],
-  { log }: Pick<StreamContext, 'log'>,
+  { log, setAside }: Pick<StreamContext, 'log' | 'setAside'>,
   send: (queue: TaskQueue, messages: readonly Message[]) => Promise<boolean[]>,
 ): Promise<string | undefined> {
-  for (const batch of batchesOf(records.flatMap(taskOf))) {
+  const tasks: QueuedTask[] = []
+  let unknown: string | undefined
+  for (const { eventName, dynamodb } of records) {
+    const { queue, body, group } = dynamodb?.NewImage?.task?.M ?? {}
+    if (eventName !== 'INSERT' || queue?.S === undefined || body?.S === undefined) continue
+    const sequenceNumber = dynamodb?.SequenceNumber ?? ''
+    const { entity: kind } = ownerOf(dynamodb?.NewImage?.pk?.S ?? '')
+    if (!isTaskQueue(queue.S)) {
+      const isAside = await setAside(sequenceNumber, `this release does not know the queue ${queue.S}`).then(
+        () => true,
+        (fault: unknown) => log.job({ code: 'TASKS_NOT_QUEUED', done: 0, failed: 1, fault }),
+      )
+      if (isAside) continue
+      unknown = sequenceNumber
+      break
+    }
+    if (taskQueues[queue.S].carriers.some((carrier) => carrier === kind)) {
+      tasks.push({ queue: queue.S, message: { body: body.S, group: group?.S ?? '' }, sequenceNumber })
+    } else {
+      const id = dynamodb?.NewImage?.correlation_id?.S ?? ''
+      log.alert('CARRIER_REFUSED', { id, trace: {} }, { kind, carried: queue.S })
+    }
+  }
+  for (const batch of batchesOf(tasks)) {
     const [{ queue }] = batch
     const failed = await send(
       queue,
@@ -37,14 +65,7 @@ export async function enqueueTasks(
     const first = batch[failed.indexOf(true)]
     if (first) return first.sequenceNumber
   }
-  return undefined
-}
-
-function taskOf({ eventName, dynamodb }: DynamoDBRecord): QueuedTask[] {
-  const { queue, body, group } = dynamodb?.NewImage?.task?.M ?? {}
-  if (eventName !== 'INSERT' || !queue?.S || body?.S === undefined) return []
-  const message = { body: body.S, group: group?.S ?? '' }
-  return [{ queue: queue.S as TaskQueue, message, sequenceNumber: dynamodb?.SequenceNumber ?? '' }]
+  return unknown
 }
 
 /** Groups adjacent tasks of one queue into batches of at most ten. */

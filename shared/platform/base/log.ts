@@ -54,8 +54,9 @@ export type LogCode =
   | 'PROBE_FAILED'
 
 /** What an operator must look at, each with its alarm. */
-export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED'
-export type AlertSubject = { tenant: string; subscriber?: string }
+export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED' | 'CARRIER_REFUSED'
+/** A tenant, with its subscriber if the alert is about one; or an event or a task, and the kind of the item that carried it. */
+export type AlertSubject = { tenant: string; subscriber?: string } | { kind: string; carried: string }
 
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
 export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
@@ -116,7 +117,7 @@ export interface Log {
   report(notice: LogReport): void
   /** Logs and counts what an alarm reports, and what it is about. */
   alert(code: AlertCode, correlation: Correlation, about: AlertSubject): void
-  relay(line: { code: LogCode; published: number; failed: number; fault?: unknown }): void
+  relay(line: { code: LogCode; published: number; set_aside?: number; failed: number; fault?: unknown }): void
   /** Logs a received event that failed, or counts one that was ignored. */
   event(line: EventLine): void
   /** Logs background work: how much of it failed, and why. */

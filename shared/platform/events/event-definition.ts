@@ -2,27 +2,38 @@ import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import { utc } from '../formats/text.ts'
-import type { EventForm, OutgoingEvent } from './outbox.ts'
+import type { PartitionKind } from '../table/keys.ts'
+import type { OutgoingEvent } from './outbox.ts'
+import type { Carriers } from './relay.ts'
 
 /** The definition of an event, used by its producers and consumers, the API description and the tests. */
-export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> extends EventForm {
+export interface EventDefinition<Data extends v.GenericSchema = v.GenericSchema> {
+  type: string
   /** While subscribers migrate, several versions are published; a rule on the bus selects one by `detail.version`. */
   version: number
   /** A one-sentence description of the event. */
   summary: string
   /** Builds the schema of its `data`. A function, so only descriptions and checks pay for building it. */
   data: (settings: Settings) => Data
-  /**
-   * Set while the previous release cannot build the event from its item: the event is stored with its whole data, because
-   * a relay of that release may meet it.
-   */
-  storedWhole?: true
 }
 
-/** @param definition its version is never edited after a release: stored events are built from it */
-export function defineEvent<const Data extends v.GenericSchema>(
-  definition: EventDefinition<Data> & { held?: { [Field in keyof v.InferOutput<Data>]?: string } },
-): EventDefinition<Data> {
+/** The definition of an event that the service publishes. */
+export interface PublishedDefinition<Data extends v.GenericSchema = v.GenericSchema>
+  extends EventDefinition<Data> {
+  /**
+   * The kinds of items that may carry it; the relay publishes it from no others. Its tenant is that of the item's partition,
+   * or the attribute `tenant_id` of an item whose kind belongs to no tenant.
+   */
+  carriers: readonly PartitionKind[]
+}
+
+export function defineEvent<Data extends v.GenericSchema>(
+  definition: PublishedDefinition<Data>,
+): PublishedDefinition<Data>
+export function defineEvent<Data extends v.GenericSchema>(
+  definition: EventDefinition<Data>,
+): EventDefinition<Data>
+export function defineEvent(definition: EventDefinition): EventDefinition {
   return definition
 }
 
@@ -31,49 +42,49 @@ export function defineEvent<const Data extends v.GenericSchema>(
  * @param once events of one type, version and tenant with the same value have the same id
  */
 export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data']>>(
-  definition: EventDefinition<Data>,
+  definition: PublishedDefinition<Data>,
   data: v.InferOutput<Data>,
   once?: string,
 ): OutgoingEvent {
-  return { ...outlineOf(definition), data, ...(once !== undefined && { once }) }
+  return { ...headOf(definition), data, ...(once !== undefined && { once }) }
 }
 
-function outlineOf({
-  type,
-  version,
-  held,
-  storedWhole,
-}: EventDefinition): Pick<OutgoingEvent, 'name' | 'held'> {
-  return { name: `${type}.v${version}`, ...(held && !storedWhole && { held }) }
+function headOf({ type, version, carriers }: PublishedDefinition): Pick<OutgoingEvent, 'name' | 'carriers'> {
+  return { name: `${type}.v${version}`, carriers }
 }
 
 /** The common properties of the data of all events. */
 export const subject = { id: v.string(), tenant_id: v.string() }
 
-/** The common properties, of events whose subject is their item. */
-export const heldSubject = { id: 'id', tenant_id: 'tenant_id' } as const
+/** Returns the kinds of items that may carry each type, in every version: all that the relay knows of events. */
+export function carriersOf(definitions: readonly PublishedDefinition[]): Carriers {
+  const byType = Map.groupBy(definitions, ({ type }) => type)
+  return new Map(
+    Array.from(byType, ([type, all]) => [type, new Set(all.flatMap(({ carriers }) => carriers))]),
+  )
+}
 
 /** The events about a resource whose data the setting events.payloads decides. */
 type ResourceEvent = keyof Settings['events.payloads']
 
-type ResourceEventDefinition = EventDefinition & { type: ResourceEvent }
+type ResourceEventDefinition = PublishedDefinition & { type: ResourceEvent }
 
 /**
  * Defines an event whose data is the id and tenant of a resource, or the resource as callers read it. Settings decide
- * which, and the resource changes, so only the id and the tenant are taken from the item.
+ * which.
  * @param view the schema of the resource in responses
  */
 export function defineResourceEvent({
   view,
   ...definition
-}: Omit<ResourceEventDefinition, 'data' | 'held'> & {
+}: Omit<ResourceEventDefinition, 'data'> & {
   view: (settings: Settings) => { entries: v.ObjectEntries }
 }): ResourceEventDefinition {
   const data = (settings: Settings) => {
     const fields = showsResource(definition.type, settings) ? view(settings).entries : {}
     return v.pipe(v.strictObject({ ...fields, ...subject }), openPoint('events.payloads'))
   }
-  return { ...definition, data, held: heldSubject }
+  return { ...definition, data }
 }
 
 /** Returns an event about a resource. */
@@ -84,7 +95,7 @@ export function resourceEvent<Resource extends { id: string; tenant_id: string }
 ): OutgoingEvent {
   const { id, tenant_id } = resource
   const fields = showsResource(definition.type, settings) ? viewOf(resource, settings) : {}
-  return { ...outlineOf(definition), data: { ...fields, id, tenant_id } }
+  return { ...headOf(definition), data: { ...fields, id, tenant_id } }
 }
 
 function showsResource(type: ResourceEvent, settings: Settings): boolean {

@@ -1,5 +1,5 @@
-import type { Item } from '../table/keys.ts'
-import { type EventForm, type PublishedEvent, publishedEvents } from './outbox.ts'
+import { type Item, ownerOf } from '../table/keys.ts'
+import { type PublishedEvent, publishedEvents } from './outbox.ts'
 
 /** A change of an item, as the table's stream delivers it. */
 export interface StreamChange {
@@ -11,8 +11,31 @@ export interface StreamChange {
 /** Publishes at most ten events and returns, in order, whether each of them failed. */
 export type Publish = (events: readonly PublishedEvent[]) => Promise<boolean[]>
 
+/** The kinds of items that may carry each type of event. */
+export type Carriers = ReadonlyMap<string, ReadonlySet<string>>
+
+/** An event on an item that may not carry it. */
+export interface RefusedEvent {
+  type: string
+  /** The kind of the item. */
+  kind: string
+  correlation_id: string
+}
+
+/** The dependencies of the relay. */
+export interface RelayTargets {
+  /** The types that this release knows. */
+  carriers: Carriers
+  publish: Publish
+  /** Moves a change to the dead letters, for a later release to publish. */
+  setAside(sequenceNumber: string, reason: string): Promise<void>
+}
+
 interface Relayed {
   published: number
+  refused: RefusedEvent[]
+  /** Changes with an event that this release does not know, now among the dead letters. */
+  setAside: number
   /** The first change with unpublished events, from which the stream redelivers. */
   failedFrom: string | undefined
   fault: unknown
@@ -22,17 +45,38 @@ interface Relayed {
 const batchSize = 10
 
 /**
- * Publishes the events of changes in order, up to the first failure. Publishing an event twice is harmless. A change whose
- * events cannot be built is a failure too: it is never skipped, and ends among the dead letters.
- * @param forms the events of this release
+ * Publishes the events of changes in order, up to the first failure of the bus. Publishing an event twice is harmless. An
+ * event publishes itself, in each version of a type that the release knows. No event stops the stream: one on an item that
+ * may not carry it is refused, and a change with one that the release does not know or cannot build is set aside.
  */
 export async function relay(
   changes: readonly StreamChange[],
-  forms: readonly EventForm[],
-  publish: Publish,
+  { carriers, publish, setAside }: RelayTargets,
 ): Promise<Relayed> {
-  const { outgoing, ...unbuilt } = outgoingOf(changes, forms)
-  let published = 0
+  const judged = changes.map((change) => ({ change, ...judge(change, carriers) }))
+  const refused = judged.flatMap((one) => one.refused)
+  const unknown = judged.flatMap(({ change, unknown: reason }) =>
+    reason === undefined ? [] : [{ change, reason }],
+  )
+  const result = { published: 0, refused, setAside: 0 }
+  let failure: { failedFrom: string | undefined; fault: unknown } = {
+    failedFrom: undefined,
+    fault: undefined,
+  }
+  let last = changes.length
+  for (const { change, reason } of unknown) {
+    try {
+      await setAside(change.sequenceNumber, reason)
+      result.setAside += 1
+    } catch (fault) {
+      failure = { failedFrom: change.sequenceNumber, fault }
+      last = changes.indexOf(change)
+      break
+    }
+  }
+  const outgoing = judged
+    .slice(0, last)
+    .flatMap(({ change, allowed }) => allowed.map((event) => ({ event, change })))
   for (const batch of batchesOf(outgoing)) {
     let failed: boolean[]
     let fault: unknown
@@ -42,29 +86,39 @@ export async function relay(
       failed = batch.map(() => true)
       fault = thrown
     }
-    published += failed.filter((one) => !one).length
+    result.published += failed.filter((one) => !one).length
     const first = failed.indexOf(true)
-    if (first >= 0) return { published, failedFrom: batch[first]?.change.sequenceNumber, fault }
+    if (first >= 0) return { ...result, failedFrom: batch[first]?.change.sequenceNumber, fault }
   }
-  return { published, ...unbuilt }
+  return { ...result, ...failure }
 }
 
-/** Returns the events of changes, up to the first change whose events cannot be built. */
-function outgoingOf(
-  changes: readonly StreamChange[],
-  forms: readonly EventForm[],
-): Omit<Relayed, 'published'> & { outgoing: Outgoing[] } {
-  const outgoing: Outgoing[] = []
-  for (const change of changes) {
-    const { before, after, sequenceNumber: failedFrom } = change
-    try {
-      const events = after ? publishedEvents(after, forms, before) : []
-      outgoing.push(...events.map((event) => ({ event, change })))
-    } catch (fault) {
-      return { outgoing, failedFrom, fault }
+/** The events of a change, by what the relay does with them. */
+interface Judged {
+  allowed: PublishedEvent[]
+  refused: RefusedEvent[]
+  /** Why the change is set aside; absent if it is not. */
+  unknown?: string
+}
+
+/** Sorts the events of a change by whether an item of its kind may carry them. */
+export function judge({ before, after }: Pick<StreamChange, 'before' | 'after'>, carriers: Carriers): Judged {
+  const judged: Judged = { allowed: [], refused: [] }
+  if (!after) return judged
+  const { entity: kind } = ownerOf(after.pk)
+  try {
+    for (const event of publishedEvents(after, before)) {
+      const { type, version, correlation_id } = event
+      const allowed = carriers.get(type)
+      if (!allowed) judged.unknown = `this release does not know ${type}.v${version}`
+      else if (allowed.has(kind)) judged.allowed.push(event)
+      else judged.refused.push({ type, kind, correlation_id })
     }
+  } catch (fault) {
+    // An item that a function may write must not stop its shard.
+    return { ...judged, unknown: (fault as Error).message }
   }
-  return { outgoing, failedFrom: undefined, fault: undefined }
+  return judged
 }
 
 interface Outgoing {

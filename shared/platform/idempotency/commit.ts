@@ -1,10 +1,10 @@
 import { auditPut } from '../audit/record.ts'
-import { type Clock, derivedId, isId } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
-import type { Outbox, OutgoingEvent, StoredCommit, StoredEvent } from '../events/outbox.ts'
+import { withEvents } from '../events/outbox.ts'
 import type { Actor } from '../identity/caller.ts'
-import type { Item, Key } from '../table/keys.ts'
+import type { Item } from '../table/keys.ts'
 import type { Change, Put, Table } from '../table/table.ts'
 import type { Effects } from './decision.ts'
 
@@ -80,47 +80,4 @@ function changesOfEffects(context: CommitContext, { writes = [], events = [], au
   const { actor = context.caller, ...entry } = audit
   if (!actor) throw new Error('an audited action has an actor')
   return [...changes, auditPut(actor, entry, context)]
-}
-
-/** Returns a written item with its events. */
-function withEvents(
-  { item, condition }: Put,
-  events: readonly OutgoingEvent[],
-  { clock, correlation }: CommitContext,
-): Item {
-  const commit: StoredCommit = {
-    at: clock.now(),
-    correlation_id: correlation.id,
-    ...correlation.trace,
-    events: events.map((event) => storedEvent(event, item)),
-  }
-  if (condition !== 'none' && 'absent' in condition && isCreatedOnce(item)) return { ...item, outbox: commit }
-  const id = Buffer.from(clock.randomBytes(6)).toString('base64url')
-  return { ...item, outbox: { ...commit, id, ...historyOf(item.outbox as Outbox | undefined) } }
-}
-
-/** Returns whether no later item can have the key of this one: a key with an id is not used again, one of names is. */
-function isCreatedOnce({ pk, sk }: Key): boolean {
-  return isId(sk) || isId(pk.slice(pk.lastIndexOf('#') + 1))
-}
-
-/** Returns an event without what its item holds. */
-function storedEvent({ name, held, data, once }: OutgoingEvent, item: Item): StoredEvent {
-  const own = once === undefined ? {} : { id: derivedId(`${name}|${data.tenant_id}|${once}`) }
-  if (!held) return { name, ...own, data }
-  const isHeld = (field: string) => held[field] !== undefined && item[held[field]] === data[field]
-  const rest = Object.fromEntries(Object.entries(data).filter(([field]) => !isHeld(field)))
-  if (Object.keys(rest).length > 0) return { name, ...own, rest }
-  return once === undefined ? name : { name, ...own }
-}
-
-/** The maximum number of times of replaced events that an item keeps. */
-export const maxReplaced = 10
-
-/** Returns what a change keeps of the events before it. */
-function historyOf(before: Outbox | undefined): Pick<Outbox, 'creation' | 'replaced'> {
-  if (!before) return {}
-  const { id, creation, replaced = [], ...latest } = before
-  if (id === undefined) return { creation: latest }
-  return { ...(creation && { creation }), replaced: [...replaced, latest.at].slice(-maxReplaced) }
 }
