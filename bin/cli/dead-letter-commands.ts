@@ -50,7 +50,7 @@ export function defineDeadLetters(define: Define): void {
     })
   define(
     'dead-letters redrive',
-    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table. With --from and --to such a function handles all changes of that time, with or without a dead letter: for events.relay the events of each item's creation and latest change in it, for tasks.enqueue all tasks that are not done, because tasks have no time. Consumers recognize duplicates by their event ids.`,
+    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table. With --from and --to such a function handles all changes of that time, with or without a dead letter: for events.relay the events of each item's first and latest change in it, for tasks.enqueue all tasks that are not done, because tasks have no time. Consumers recognize duplicates by their event ids.`,
     'dead-letters redrive webhooks',
     'dead-letters redrive events.relay',
     'dead-letters redrive events.relay --from 2026-01-30T12:00:00Z --to 2026-01-31T13:00:00Z',

@@ -593,7 +593,10 @@ export class World {
       report: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
       relay: write,
       job: write,
-      alert: (code, { id }) => write({ ...({ code, correlation_id: id } as object) }),
+      alert: (code, { id }, about) => {
+        if (code === 'CARRIER_REFUSED') this.unpublished.push(JSON.stringify(about))
+        write({ ...({ code, correlation_id: id } as object) })
+      },
       event: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
       unfinished: () => {},
       reconciled: () => {},
@@ -669,6 +672,7 @@ function eventRecordOf({ sequence, before, after }: StreamRecord): DynamoDBRecor
       SequenceNumber: String(sequence),
       ...(task && {
         NewImage: {
+          pk: { S: String(after?.pk) },
           task: { M: { queue: { S: task.queue }, body: { S: task.body }, group: { S: task.group } } },
         },
       }),
