@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { minify, parse, print, type StringLiteral } from '@swc/core'
-import { build, type Metafile, type Plugin } from 'esbuild'
+import type { Metafile, Plugin } from 'esbuild'
 
 /** The host names of the clients in use, and how an endpoint is made of one. */
 const hosts: Record<string, string> = {
@@ -19,9 +18,9 @@ export interface Replacement {
   name: string
   /** A function that it makes smaller by at least 3 %. */
   savesIn: string
-  /** The modules that it replaces, by their paths. */
+  /** The modules that it replaces as a whole, by their paths. */
   modules: RegExp
-  /** Returns what a module is replaced by. */
+  /** Returns the code of the new module. */
   code(path: string): string | Promise<string>
 }
 
@@ -93,21 +92,15 @@ export const replacements: readonly Replacement[] = [
     code: () => fromRuntime('getFlexibleChecksumsPlugin', 'resolveFlexibleChecksumsConfig'),
   },
   {
-    name: 'schemas',
-    savesIn: 'imports.rows',
-    modules: /@aws-sdk\/client-.*\/schemas_0\.js$/,
-    code: async (path) => withLiteralKeys(withoutPlainErrors(await readFile(path, 'utf8'))),
-  },
-  {
     name: 'resources of Stripe',
     savesIn: 'refunds.create',
     modules:
       /\/stripe\/esm\/(resources\/(?!(?:Charges|Refunds)\.js).*|resources|StripeEventNotificationHandler)\.js$/,
-    code: async (path) => fromRuntime(...(await exportsOf(path)).map((name) => `Unused as ${name}`)),
+    code: async (path) => fromRuntime(...Object.keys(await import(path)).map((name) => `Unused as ${name}`)),
   },
 ]
 
-/** Replaces the parts of the AWS SDK and of Stripe's that a function cannot use. */
+/** Replaces modules of the AWS SDK and of Stripe's that a function cannot use. It changes no code of the others. */
 export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
   return {
     name: 'small-sdk',
@@ -123,50 +116,8 @@ export function smallSdk(list: readonly Replacement[] = replacements): Plugin {
 /** Returns the modules of a build that should have been replaced. An upgrade of an SDK may bring one back. */
 export function unwantedModules({ outputs }: Metafile): string[] {
   const unwanted =
-    /credential-provider-|shared-ini-file-loader|endpoint\/bdd|eventstream-codec|endpoint-cache|flexibleChecksumsMiddleware/
+    /credential-provider-|shared-ini-file-loader|endpoint\/bdd|eventstream-codec|endpoint-cache|flexibleChecksumsMiddleware|stripe.*\/Checkout\/Sessions/
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
   const found = inputs.filter(([input, { bytesInOutput }]) => bytesInOutput > 0 && unwanted.test(input))
   return [...new Set(found.map(([input]) => input))]
-}
-
-/**
- * Leaves out the classes of errors that have a message only. For an error without a class, the SDK throws the one of its
- * service, with the same name, status and message.
- */
-function withoutPlainErrors(source: string): string {
-  const messages = [...source.matchAll(/^const (\w+) = "[Mm]essage";$/gm)].map(([, name]) => name)
-  const schemas = source.matchAll(/^export var (\w+\$) = \[-3, \w+, \w+,\s*\{[^}]*\},\s*\[(\w*)\],/gm)
-  const plain = new Set(
-    [...schemas].filter(([, , member]) => !member || messages.includes(member)).map(([, name]) => name),
-  )
-  return source.replace(/^\w+\.registerError\((\w+\$), \w+\);$/gm, (call, name) =>
-    plain.has(name) ? '' : call,
-  )
-}
-
-/**
- * Writes constant keys of object literals as literals, and constants that are used once where they are used. To the
- * bundler, a key in brackets could be anything: it then keeps the schemas of every operation.
- */
-async function withLiteralKeys(source: string): Promise<string> {
-  const module = await parse(source, { syntax: 'ecmascript', target: 'es2022' })
-  const constants = new Map<string, StringLiteral>()
-  for (const item of module.body) {
-    if (item.type !== 'VariableDeclaration' || item.kind !== 'const') continue
-    for (const { id, init } of item.declarations) {
-      if (id.type === 'Identifier' && init?.type === 'StringLiteral') constants.set(id.value, init)
-    }
-  }
-  const withLiterals = JSON.parse(JSON.stringify(module), (_name, node) => {
-    const isComputed = node?.type === 'Computed' && node.expression.type === 'Identifier'
-    return isComputed ? (constants.get(node.expression.value) ?? node) : node
-  })
-  const { code } = await print(withLiterals)
-  return (await minify(code, { module: true, compress: true, mangle: false })).code
-}
-
-/** Returns the names that an ES module exports. */
-async function exportsOf(path: string): Promise<string[]> {
-  const { metafile } = await build({ entryPoints: [path], write: false, metafile: true, logLevel: 'error' })
-  return Object.values(metafile.outputs).flatMap(({ exports }) => exports)
 }

@@ -8,7 +8,7 @@ export interface SampleEvent {
   megabytes?: number
 }
 
-/** A function that only stores files, to measure the size of its bundle and to run it. */
+/** A function that only stores files, to see that it works bundled. */
 export async function handler({ bucket, key, megabytes }: SampleEvent) {
   const files = s3Files(bucket, startBudget(systemClock, 20_000))
   if (megabytes !== undefined) await files.write(key, chunks(megabytes), 'text/csv')

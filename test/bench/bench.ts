@@ -24,7 +24,7 @@ import type { Cost } from './meter.ts'
 import { benchIssuer, orderEvent, readEvent } from './order-event.ts'
 import { type Profile, profiles, profilesAsMarkdown } from './profile.ts'
 import { bundleReference } from './reference/bundle.ts'
-import { type Saving, savings } from './savings.ts'
+import { type Saving, savings, savingsAsMarkdown } from './savings.ts'
 
 const page = join(import.meta.dirname, 'README.md')
 /** The starts of a function that are profiled. */
@@ -180,12 +180,7 @@ ${profilesAsMarkdown({ 'start and create': create.start, 'start and get': get.st
 |---|---|---|
 ${sizes.map(([name, bytes]) => `| ${name} | ${bytes} | ${(bytes / referenceBytes).toFixed(2)} |`).join('\n')}
 
-Replaced parts of SDKs (see [architecture.md](../../docs/architecture.md#bundles)), each taken out in turn:
-
-| Replaced | Function | Bytes without the replacement |
-|---|---|---|
-${saved.map(({ name, builtFor, ratio }) => `| ${name} | ${builtFor} | +${((ratio - 1) * 100).toFixed(1)} % |`).join('\n')}
-
+${savingsAsMarkdown(saved)}
 ## Latency over HTTP on the local run
 
 Against the budgets of the contract, through the local gateway and its Lambda workers on one machine, with four

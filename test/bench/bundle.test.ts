@@ -30,10 +30,6 @@ beforeAll(async () => {
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 describe('a bundled function', () => {
-  test('with SDK, logger, middy, valibot and jose is at most 175 KB', () => {
-    expect(bundles.sample?.bytes).toBeLessThanOrEqual(175_000)
-  })
-
   test('has the same code in every build of the same sources and settings', async () => {
     const again = await bundle({
       entries,
@@ -62,7 +58,6 @@ describe('a bundled function', () => {
       isError: true,
       item: { sk: 'b' },
     })
-    // Its class is not in the bundle.
     expect(first.missing).toMatchObject({
       name: 'ResourceNotFoundException',
       message: expect.stringContaining('non-existent table'),

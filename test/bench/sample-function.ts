@@ -14,7 +14,7 @@ import { deployedSettings } from '#shared/platform/aws/deployed-settings.ts'
 import { httpHandler } from '#shared/platform/aws/http-handler.ts'
 import { jsonLog } from '#shared/platform/base/log.ts'
 
-/** A function of everything that a hot function is made of, to see how large that is and that it works bundled. */
+/** A function of everything that a hot function is made of, to see that it works bundled. */
 const client = new DynamoDBClient({
   maxAttempts: 1,
   requestHandler: httpHandler(3000),

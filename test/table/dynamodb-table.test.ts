@@ -1,4 +1,10 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import {
+  type AttributeValue,
+  type CancellationReason,
+  ConditionalCheckFailedException,
+  type DynamoDBClient,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
@@ -45,6 +51,11 @@ beforeEach(() => {
 })
 const errorOf = (errorName: string, members: object = {}) =>
   Object.assign(new Error(errorName), { name: errorName, ...members })
+type Members = { Item?: Record<string, AttributeValue> }
+const failedCheck = (members: Members) =>
+  new ConditionalCheckFailedException({ message: 'failed', $metadata: {}, ...members })
+const canceled = (CancellationReasons?: CancellationReason[]) =>
+  new TransactionCanceledException({ message: 'canceled', $metadata: {}, CancellationReasons })
 const inputs = () => sent.map(({ input }) => input)
 
 describe('a read by key', () => {
@@ -225,11 +236,11 @@ describe('a put', () => {
     expect(await table.put({ item, condition: 'none' })).toBeUndefined()
   })
 
-  test.each<[string, object, Item | undefined]>([
+  test.each<[string, Members, Item | undefined]>([
     ['the existing item', { Item: marshall(item) }, item],
     ['that there is none', {}, undefined],
   ])('whose condition fails returns %s', async (_, members, existing) => {
-    responses = [errorOf('ConditionalCheckFailedException', members)]
+    responses = [failedCheck(members)]
     expect(await table.put({ item, condition: { absent: true } })).toEqual({ index: 0, existing })
   })
 
@@ -260,7 +271,7 @@ describe('an update', () => {
   })
 
   test('returns the existing item if its condition fails', async () => {
-    responses = [errorOf('ConditionalCheckFailedException', { Item: marshall(item) })]
+    responses = [failedCheck({ Item: marshall(item) })]
     expect(await table.update(append)).toEqual({ index: 0, existing: item })
   })
 })
@@ -346,7 +357,7 @@ describe('a transaction', () => {
     expect(second?.ClientRequestToken).toBe(first?.ClientRequestToken)
   })
 
-  test.each<[string, object, Item | undefined]>([
+  test.each<[string, Members, Item | undefined]>([
     ['the existing item', { Item: marshall(item) }, item],
     ['that there is none', {}, undefined],
   ])('returns the first change whose condition failed, and %s', async (_, members, existing) => {
@@ -355,22 +366,19 @@ describe('a transaction', () => {
       { Code: 'ConditionalCheckFailed', ...members },
       { Code: 'ConditionalCheckFailed', Item: marshall({ ...item, sk: '9' }) },
     ]
-    responses = [errorOf('TransactionCanceledException', { CancellationReasons })]
+    responses = [canceled(CancellationReasons)]
     expect(await table.transact([{ item, condition: 'none' }])).toEqual({ index: 1, existing })
   })
 
   test('returns that its first condition failed', async () => {
     const CancellationReasons = [{ Code: 'ConditionalCheckFailed' }, { Code: 'None' }]
-    responses = [errorOf('TransactionCanceledException', { CancellationReasons })]
+    responses = [canceled(CancellationReasons)]
     expect(await table.transact([{ item, condition: 'none' }])).toEqual({ index: 0, existing: undefined })
   })
 
   test.each([
-    [
-      'is canceled for another reason',
-      errorOf('TransactionCanceledException', { CancellationReasons: [{}] }),
-    ],
-    ['is canceled without reasons', errorOf('TransactionCanceledException')],
+    ['is canceled for another reason', canceled([{}])],
+    ['is canceled without reasons', canceled()],
     [
       'fails in another way',
       errorOf('ValidationException', { CancellationReasons: [{ Code: 'ConditionalCheckFailed' }] }),

@@ -4,7 +4,7 @@ import {
   type AttributeValue,
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
-  type CancellationReason,
+  ConditionalCheckFailedException,
   DynamoDBClient,
   type DynamoDBClientResolvedConfig,
   GetItemCommand,
@@ -12,6 +12,7 @@ import {
   QueryCommand,
   type ServiceInputTypes,
   type ServiceOutputTypes,
+  TransactionCanceledException,
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb'
@@ -168,7 +169,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
         await send(command, changes.map(writeCapacity))
         return undefined
       } catch (thrown) {
-        return refusalOf(thrown as CanceledTransaction)
+        return refusalOf(thrown)
       }
     },
 
@@ -211,15 +212,13 @@ const passing = new Set([
 
 const nothing = () => undefined
 
-function refusalOfOne(thrown: Error & { Item?: Attributes }): Refusal {
-  if (thrown.name !== 'ConditionalCheckFailedException') throw thrown
+function refusalOfOne(thrown: unknown): Refusal {
+  if (!(thrown instanceof ConditionalCheckFailedException)) throw thrown
   return { index: 0, existing: thrown.Item && toItem(thrown.Item) }
 }
 
-type CanceledTransaction = Error & { CancellationReasons?: CancellationReason[] }
-
-function refusalOf(thrown: CanceledTransaction): Refusal {
-  const reasons = thrown.name === 'TransactionCanceledException' ? (thrown.CancellationReasons ?? []) : []
+function refusalOf(thrown: unknown): Refusal {
+  const reasons = thrown instanceof TransactionCanceledException ? (thrown.CancellationReasons ?? []) : []
   const index = reasons.findIndex((reason) => reason.Code === 'ConditionalCheckFailed')
   if (index < 0) throw thrown
   const existing = reasons[index]?.Item

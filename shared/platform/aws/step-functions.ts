@@ -1,4 +1,10 @@
-import { DescribeExecutionCommand, SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn'
+import {
+  DescribeExecutionCommand,
+  ExecutionAlreadyExists,
+  ExecutionDoesNotExist,
+  SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn'
 import { lazy } from '../base/cached-load.ts'
 import type { Workflow } from '../jobs/workflow.ts'
 import { httpHandler } from './http-handler.ts'
@@ -16,8 +22,8 @@ export function stepFunctions(machineArn: string): Workflow {
       })
       await sfn()
         .send(command)
-        .catch((thrown: Error) => {
-          if (thrown.name !== 'ExecutionAlreadyExists') throw thrown
+        .catch((thrown: unknown) => {
+          if (!(thrown instanceof ExecutionAlreadyExists)) throw thrown
         })
     },
 
@@ -27,7 +33,7 @@ export function stepFunctions(machineArn: string): Workflow {
         const { status } = await sfn().send(new DescribeExecutionCommand({ executionArn }))
         return status === 'RUNNING' ? 'running' : 'ended'
       } catch (thrown) {
-        if ((thrown as Error).name === 'ExecutionDoesNotExist') return 'absent'
+        if (thrown instanceof ExecutionDoesNotExist) return 'absent'
         throw thrown
       }
     },

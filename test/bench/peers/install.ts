@@ -1,30 +1,26 @@
-import { createHash } from 'node:crypto'
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './processes.ts'
 
 const installed = join(import.meta.dirname, '../../../.local/peers')
-const files = ['package.json', 'package-lock.json']
 
 /**
- * Installs a peer from npm by its lock file, unless this version of it is installed.
+ * Installs a peer from npm in the versions of its package.json, unless they are installed. There is no lock file: as for
+ * users of a peer, npm chooses what the peer itself depends on.
  * @returns its folder, which git ignores because peers are not dependencies of the project
  */
 export async function install(peer: string): Promise<string> {
   const folder = join(installed, peer)
   const stamp = join(folder, 'installed.txt')
-  const sources = files.map((file) => join(import.meta.dirname, peer, file))
-  const hash = createHash('sha256')
-  for (const source of sources) hash.update(await readFile(source))
-  const wanted = hash.digest('hex')
+  const wanted = await readFile(join(import.meta.dirname, peer, 'package.json'), 'utf8')
   const present = await readFile(stamp, 'utf8').catch(() => undefined)
   if (present === wanted) return folder
   console.log(`installing ${peer} …`)
-  await rm(stamp, { force: true })
+  await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  for (const file of files) await copyFile(join(import.meta.dirname, peer, file), join(folder, file))
+  await writeFile(join(folder, 'package.json'), wanted)
   // Package scripts are not run, because no peer needs them.
-  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { folder })
+  await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], { folder })
   await writeFile(stamp, wanted)
   return folder
 }

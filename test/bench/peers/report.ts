@@ -97,6 +97,8 @@ Local does not do, and DynamoDB itself does elsewhere: the writes compare progra
 more fields than this service returns, and an update changes one plain field of a code that no other client changes.
 On a single read the processor goes mostly to what all sides have: HTTP and the call of a database, which is a signed
 request over HTTP here and a binary protocol there. Both peers do much else that this service does not. All three are installed as released and none was tuned for this.
+The peers have exact versions and no lock file: npm chooses their dependencies at the time of the installation, as for their
+users, and only figures of one run are compared.
 `
 }
 
