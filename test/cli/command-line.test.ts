@@ -136,6 +136,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['dead-letters redrive letters', 'Allowed choices are webhooks, mail'],
     ['events --limit ten', 'It takes a whole number'],
     ['events --events order.*,orders.*', 'no event matches orders.*. The'],
+    ['events --events order.*,o\u202e', 'no event matches o\\u202e. The'],
     ['events --forward-to http://a.b', '--forward-to requires --tenant'],
     ['events --forward-to localhost:3000', 'It takes an address such'],
     ['events --secret-stdin', '--secret-stdin requires --forward-to'],
@@ -160,7 +161,8 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['refunds reconcile --tenant t --stack s', '--stack requires --settings'],
     ['refunds list --tenant t --status lost', 'Allowed choices are pending'],
     ['holds set --tenant t', "required option '--reason <text>'"],
-    ["holds set --tenant t --reason ' '", 'It takes one line of 1 to 512 characters'],
+    ["holds set --tenant t --reason ' '", 'It takes one line of 1 to 512 visible characters'],
+    ['holds set --tenant t --reason a\u202eb', 'It takes one line of 1 to 512 visible characters'],
     // It cannot be deleted by itself.
     [
       'holds set --tenant t --reason r --target refund/01900000-0000-8000-8000-000000000000',
