@@ -136,7 +136,7 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Compare the ledger with the refunds of the payment provider',
     source: { queue: 'reconciliations', daily: true },
     uses: ['secret.payments', 'queue.reconciliations', 'reconciliations.send'],
-    table: { get: ['refund'], query: ['ledger', 'refund'] },
+    table: { get: ['reconciled', 'refund'], put: ['reconciled'], query: ['ledger', 'refund'] },
     impact: 'A refund that was paid twice, or that is missing in the ledger, is not noticed.',
   },
   {

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { holdableEntities, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { isId } from '#shared/platform/base/clock.ts'
-import { unseen } from '#shared/platform/formats/unseen.ts'
+import { unseen } from '#shared/platform/base/failure.ts'
 import { type Define, operatorOf, stack, tableOf, tenant, yes } from './options.ts'
 import { confirm, printRecord, printRecords } from './output.ts'
 

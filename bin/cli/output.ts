@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { unseen } from '#shared/platform/formats/unseen.ts'
+import { unseen } from '#shared/platform/base/failure.ts'
 import { UsageError } from './options.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { unseen } from '#shared/platform/formats/unseen.ts'
+import { unseen } from '#shared/platform/base/failure.ts'
 import { type DeployedStack, openTable } from './deployment.ts'
 import type { Operator } from './tenant-records.ts'
 

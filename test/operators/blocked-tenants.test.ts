@@ -6,6 +6,7 @@ import { findOperation, transition } from '#shared/operations/operation-store.ts
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import { startImports } from '#test/imports/import-service.ts'
 import { movableClock } from '#test/support/clocks.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -248,6 +249,14 @@ describe('a purge of a tenant in use', () => {
       new Set(['403 POLICY.account.locked']),
     )
     expect(await left(service, 'racing')).toEqual([])
+  })
+
+  test('deletes the position of the daily comparison of its refunds', async () => {
+    const { operator } = await serviceWithClock({ tableName: newMemoryTable() })
+    const { table } = operator
+    await table.put({ item: { ...positionKey('acme'), until: start }, condition: 'none' })
+    await purgeTenant(operator, 'acme', { withAudit: false, force: true })
+    expect(await table.get(positionKey('acme'))).toBeUndefined()
   })
 
   /** Starts a purge that waits for its requests, and never goes on. */

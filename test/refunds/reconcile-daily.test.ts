@@ -7,25 +7,31 @@ import { type ReconcileTask, reconcileMessage, startMessage } from '#shared/refu
 import type { Settings } from '#shared/settings/register.ts'
 import { declaredRuntime } from '#test/support/declared-table.ts'
 import { idAt } from '#test/support/ids.ts'
-import { memoryRuntime } from '#test/support/memory-runtime.ts'
+import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
 const accounts = Object.fromEntries(Array.from({ length: 23 }, (_, n) => [`tenant-${n}`, `acct_${n}`]))
 const hour = 3_600_000
 const minute = 60_000
+const day = 24 * hour
+const oneDay = { 'refunds.reconcile': { ...localSettings['refunds.reconcile'], days: 1 } }
 
 let sent: ReconcileTask[][]
 let logged: Parameters<Log['reconciled']>[0][]
 let ranges: RecordRange[]
 let records: ProviderRefund[]
 let isRefused: (body: string) => boolean
+let runtime: MemoryRuntime
+let failure: Error | undefined
 
 beforeEach(() => {
+  runtime = memoryRuntime({ 'refunds.account': { accounts }, ...oneDay })
   sent = []
   logged = []
   ranges = []
   records = []
   isRefused = () => false
+  failure = undefined
 })
 
 /** Handles a message with a time limit. @param pageMilliseconds how long the provider takes for each refund */
@@ -37,16 +43,16 @@ async function handle(
     pageMilliseconds = 0,
   }: { settings?: Partial<Settings>; milliseconds?: number; pageMilliseconds?: number } = {},
 ) {
-  const runtime = memoryRuntime({ 'refunds.account': { accounts }, ...settings })
   const log = { ...runtime.log, reconciled: (line: (typeof logged)[number]) => void logged.push(line) }
   const correlation = { id: 'corr-1', trace: {} }
   const context = openWork(
-    { ...declaredRuntime('refunds.reconcile', runtime), log },
+    { ...declaredRuntime('refunds.reconcile', runtime), settings: { ...runtime.settings, ...settings }, log },
     { operation: 'reconciliations', correlation, milliseconds },
   )
   const provider: ProviderRecords = {
     async *list(range) {
       ranges.push(range)
+      if (failure) throw failure
       for (const record of records.filter(
         ({ createdAt }) => createdAt >= range.from && createdAt < range.to,
       )) {
@@ -66,8 +72,8 @@ async function handle(
   return context.now()
 }
 
-const taskOf = (from: number, to: number) =>
-  JSON.stringify({ tenant: 'tenant-1', from: timestamp(from), to: timestamp(to) })
+/** A comparison of one day, if there is no position. */
+const taskOf = (to: number) => JSON.stringify({ tenant: 'tenant-1', to: timestamp(to) })
 
 function unbooked(at: number): ProviderRefund {
   const refundId = idAt(at)
@@ -94,10 +100,10 @@ describe('the message of the schedule', () => {
     ['other', otherSettings, 7, 60],
   ])('covers the days of the profile %s, but not the youngest refunds', async (_, profile, days, minutes) => {
     const settings = { 'refunds.reconcile': profile['refunds.reconcile'] }
-    const now = await handle(startMessage, { settings })
+    const to = (await handle(startMessage, { settings })) - minutes * minute
     const [task] = sent.flat()
-    expect(task?.to).toBe(timestamp(now - minutes * minute))
-    expect(task?.from).toBe(timestamp(now - minutes * minute - days * 24 * hour))
+    await handle(JSON.stringify(task), { settings })
+    expect(ranges).toEqual([expect.objectContaining({ from: to - days * day, to })])
   })
 
   test('does nothing without named accounts', async () => {
@@ -113,15 +119,15 @@ describe('the message of the schedule', () => {
 
 describe('the message of a tenant', () => {
   test('compares its account in the range', async () => {
-    await handle(taskOf(0, hour))
-    expect(ranges).toEqual([expect.objectContaining({ account: 'acct_1', from: 0, to: hour })])
+    await handle(taskOf(day))
+    expect(ranges).toEqual([expect.objectContaining({ account: 'acct_1', from: 0, to: day })])
     expect(sent).toEqual([])
   })
 
   test('logs the number of differences, also if there are none', async () => {
-    await handle(taskOf(0, hour))
+    await handle(taskOf(day))
     records = [unbooked(minute), { ...unbooked(0), refundId: undefined, id: 're_by_hand' }]
-    await handle(taskOf(0, hour))
+    await handle(taskOf(day))
     expect(logged).toEqual([
       { tenant: 'tenant-1', compared: 0, unrelated: 0, differences: 0 },
       { tenant: 'tenant-1', compared: 1, unrelated: 1, differences: 1 },
@@ -129,21 +135,63 @@ describe('the message of a tenant', () => {
   })
 
   test('fails for a tenant whose account is no longer named', async () => {
-    const task = JSON.stringify({ tenant: 'gone', from: timestamp(0), to: timestamp(hour) })
+    const task = JSON.stringify({ tenant: 'gone', to: timestamp(day) })
     await expect(handle(task)).rejects.toMatchObject({ code: 'POLICY.refund.no_account' })
+  })
+})
+
+describe('the position of a tenant', () => {
+  const last = () => ranges.at(-1)
+
+  test('extends the range over the days that failures left out', async () => {
+    await handle(taskOf(2 * day))
+    // The runs of seven days failed.
+    await handle(taskOf(10 * day))
+    expect(last()).toMatchObject({ from: 2 * day, to: 10 * day })
+    await handle(taskOf(11 * day))
+    expect(last()).toMatchObject({ from: 10 * day, to: 11 * day })
+  })
+
+  test('stays if the comparison fails', async () => {
+    await handle(taskOf(2 * day))
+    failure = new Error('the provider is down')
+    await expect(handle(taskOf(5 * day))).rejects.toThrow('is down')
+    failure = undefined
+    await handle(taskOf(6 * day))
+    expect(last()).toMatchObject({ from: 2 * day })
+  })
+
+  test('stays until the last message of a range', async () => {
+    await handle(taskOf(2 * day))
+    records = Array.from({ length: 1800 }, (_, n) => unbooked(3 * day - n * 1000))
+    await handle(taskOf(5 * day), { pageMilliseconds: 30 })
+    const [[task] = []] = sent.splice(0)
+    await handle(taskOf(6 * day))
+    expect(last()).toMatchObject({ from: 2 * day })
+    await handle(JSON.stringify(task))
+    expect(last()).toMatchObject({ from: 2 * day })
+  })
+
+  test('never goes back, and shortens no range', async () => {
+    await handle(taskOf(10 * day))
+    await handle(taskOf(5 * day))
+    await handle(taskOf(10 * day + hour))
+    expect(last()).toMatchObject({ from: 9 * day + hour })
+    await handle(taskOf(12 * day))
+    expect(last()).toMatchObject({ from: 10 * day + hour })
   })
 })
 
 test('a range of several parts is compared by one message if the time suffices', async () => {
   records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
-  await handle(taskOf(0, hour))
+  await handle(taskOf(day))
   expect(sent).toEqual([])
   expect(logged).toEqual([{ tenant: 'tenant-1', compared: 1800, unrelated: 0, differences: 1800 }])
 })
 
 test('a range that takes longer than a message may is continued by further messages, without gaps', async () => {
   records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
-  await handle(taskOf(0, hour), { pageMilliseconds: 30 })
+  await handle(taskOf(day), { pageMilliseconds: 30 })
   for (let left = 10; sent.length > 0 && left > 0; left -= 1) {
     const [[task] = []] = sent.splice(0)
     await handle(JSON.stringify(task), { pageMilliseconds: 30 })

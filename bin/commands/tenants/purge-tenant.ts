@@ -12,6 +12,7 @@ import {
   pendingKeyOf,
 } from '#shared/platform/table/keys.ts'
 import { type Change, pendingEntries, type Refusal, type Update } from '#shared/platform/table/table.ts'
+import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import type { Report } from '../../cli/output.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
 import { blockTenant } from './block-tenant.ts'
@@ -113,6 +114,8 @@ export async function deleteTenant(operator: Operator, tenant: string, options: 
   const deleted = Object.fromEntries(purged.map((entity) => [entity, Number(counts[entity] ?? 0)]))
   const end: Change = { remove: { pk, sk }, condition: 'none' }
   const ended: Change[] = [removeHoldCount(tenant), lease?.release ?? [], end].flat()
+  // The position of the daily comparison is in no partition of the tenant.
+  ended.push({ remove: positionKey(tenant), condition: 'none' })
   if (!withAudit) ended.push(auditOf(operator, tenant, deleted))
   assertAccepted(await table.transact(ended), tenant, lease)
   return deleted

@@ -3,8 +3,7 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
-import { Failure, fail } from '../base/failure.ts'
-import { unseen } from '../formats/unseen.ts'
+import { Failure, fail, unseen } from '../base/failure.ts'
 import { type Caller, roleFromClaim, tenantNamePattern } from './caller.ts'
 import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
 

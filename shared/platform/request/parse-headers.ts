@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { parse } from 'content-type'
 import type { Settings } from '../../settings/register.ts'
-import { type Failure, fail, failField } from '../base/failure.ts'
+import { type Failure, fail, failField, unseen } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import { unseen } from '../formats/unseen.ts'
 import type { Route } from './route.ts'
 
 const wholeNumber = /^[1-9][0-9]{0,8}$/

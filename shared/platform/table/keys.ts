@@ -164,7 +164,16 @@ export function pendingKeyOf(work: PendingWork, id: string): Key {
 }
 
 /** Items of no entity, which are found by a name or a hash. */
-type NamedItem = 'idempotency' | 'rate' | 'otp' | 'mail' | 'once' | 'inbox' | 'batch' | 'import_chunk'
+type NamedItem =
+  | 'idempotency'
+  | 'rate'
+  | 'otp'
+  | 'mail'
+  | 'once'
+  | 'inbox'
+  | 'batch'
+  | 'import_chunk'
+  | 'reconciled'
 
 /** Items of which there is one. Their partition key is their name. */
 export const singleItems = ['blocked-tenants', 'import_pace'] as const
