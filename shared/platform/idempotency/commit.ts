@@ -19,7 +19,8 @@ type Conflict = { guarded: Item } | { write: Write; existing: Item | undefined }
 /**
  * Commits effects and the changes of the platform, such as the idempotency record, in one transaction.
  * @returns undefined if they are committed
- * @throws INTERNAL.unexpected if the condition of another change of the platform failed
+ * @throws TRANSIENT.error if the guard expected an item that is gone; INTERNAL.unexpected if the condition of another
+ * change of the platform failed
  */
 export async function commit(
   context: Pick<Run, 'table' | 'clock' | 'caller' | 'correlation'>,
