@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { fail, failField } from '../platform/base/failure.ts'
 import { type CsvRow, readCsv } from '../platform/formats/csv-reader.ts'
-import { bulkSaga, type RowContext } from '../platform/jobs/bulk-saga.ts'
+import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
@@ -31,7 +32,10 @@ function importedRows(text: string, settings: Settings): CsvRow[] {
  * Decides the code of a row by the rules of POST /codes.
  * @throws the error that POST /codes would return for the row, AUTHZ.field.denied, CONFLICT.soft_deleted
  */
-function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecision {
+function importedCode(
+  { cells, problem }: CsvRow,
+  context: Pick<RequestContext, 'newId' | 'settings' | 'scope' | 'caller'>,
+): RowDecision {
   const { newId, settings, scope, caller } = context
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
   // Importing an export that includes deleted codes must not restore them.
@@ -52,7 +56,10 @@ function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecis
  * Checks that the caller may create a code in a state. If new codes are not active, only an Admin activates them.
  * @throws AUTHZ.field.denied
  */
-function checkState(state: LiveState, { settings, caller }: RowContext): void {
+function checkState(
+  state: LiveState,
+  { settings, caller }: Pick<RequestContext, 'settings' | 'caller'>,
+): void {
   const activates = state === 'active' && settings['codes.initialState'] !== 'active'
   if (activates && updateTrigger(caller?.role) === 'update')
     throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'], actual: state })

@@ -1,5 +1,6 @@
 import { smallestId } from '../platform/base/clock.ts'
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { entityTag } from '../platform/request/parse-headers.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
@@ -13,7 +14,10 @@ export function asCode(item: Item): Code {
 }
 
 /** @throws NOT_FOUND.code, also for a code of another tenant */
-export async function readCode(context: ReadContext, id: string): Promise<Code> {
+export async function readCode(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Code> {
   return asCode(await locate(context, 'code', id, 'NOT_FOUND.code'))
 }
 

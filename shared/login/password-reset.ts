@@ -23,7 +23,10 @@ const sealing = 'password resets v1'
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
  * the response, its time and the work are the same for every e-mail.
  */
-export async function requestReset(email: string, context: RequestContext): Promise<Decision> {
+export async function requestReset(
+  email: string,
+  context: Pick<RequestContext, 'settings' | 'newId' | 'now' | 'clock' | 'derivedKey'>,
+): Promise<Decision> {
   const { settings, newId, now, clock } = context
   const { status, fields } = settings['passwordReset.shape']
   const id = newId(maxShards)

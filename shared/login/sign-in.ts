@@ -34,7 +34,7 @@ export function minLoginMilliseconds(settings: Settings): number {
 export async function signIn(
   credentials: Credentials,
   provider: IdentityProvider,
-  context: RequestContext,
+  context: Pick<RequestContext, 'settings' | 'budget' | 'now' | 'sleep' | 'derivedKey' | 'newId'>,
 ): Promise<Decision> {
   const { settings, budget, now, sleep } = context
   const startedAt = now()
@@ -58,8 +58,8 @@ export async function signIn(
 }
 
 /** Returns a function that builds the event of the login and the item that carries it. */
-function loginEffects(person: Person, { now, newId }: RequestContext) {
-  return (outcome: 'success' | 'fail', tenant: string): Effects<never> => {
+function loginEffects(person: Person, { now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
+  return (outcome: 'success' | 'fail', tenant: string): Effects => {
     const id = newId(maxShards)
     const item = {
       ...keyOf(tenant, 'login', id),

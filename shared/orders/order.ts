@@ -11,7 +11,8 @@ import {
 } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import { create, replace, type Write } from '../platform/table/table.ts'
 import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
@@ -109,7 +110,10 @@ export function changedOrder(before: Order, after: Order): Write {
 }
 
 /** @throws NOT_FOUND.order, also for an order of another tenant; GONE.order if only a tombstone is left */
-export async function readOrder(context: ReadContext, id: string): Promise<Order> {
+export async function readOrder(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Order> {
   const { settings } = context
   const item = await locate(context, 'order', id, 'NOT_FOUND.order')
   if (item.erased_at === undefined) return asOrder(item)

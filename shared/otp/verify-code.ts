@@ -22,7 +22,7 @@ import { otpVerified } from './otp-events.ts'
  */
 export async function verifyCode(
   { email, code }: { email: string; code: string },
-  context: RequestContext,
+  context: Pick<RequestContext, 'settings' | 'table' | 'derivedKey' | 'now' | 'newId' | 'source'>,
 ): Promise<Decision> {
   const { settings, table, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)

@@ -29,7 +29,7 @@ const batchSize = 10
  */
 export async function reconcileMessage(
   body: string,
-  context: WorkContext,
+  context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'now'>,
   queue: {
     openRecords(): Promise<ProviderRecords>
     send(messages: readonly { body: string; group: string }[]): Promise<boolean[]>
@@ -72,7 +72,7 @@ export function newestCompared(settings: Settings, now: number): number {
  */
 async function reconcileTask(
   { tenant, from, to }: ReconcileTask,
-  { settings, table, log, budget }: WorkContext,
+  { settings, table, log, budget }: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget'>,
   records: ProviderRecords,
 ): Promise<ReconcileTask[]> {
   const account = accountOf(tenant, settings)

@@ -1,7 +1,7 @@
 import { timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Decision, Saga } from '../platform/idempotency/decision.ts'
-import type { SagaContext } from '../platform/request/context.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
@@ -27,7 +27,7 @@ const freshMilliseconds = 10_000
  * The refund's id is sent with each attempt, so all attempts lead to one payout.
  */
 export function refundSaga(
-  context: SagaContext,
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'budget' | 'report' | 'log' | 'correlation'>,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
 ): Saga<Refund, RefundResult> {
   const { settings, table, now, budget } = context

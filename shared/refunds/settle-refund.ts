@@ -30,7 +30,13 @@ interface SettleContext {
 }
 
 /** Returns the dependencies of a settlement at this moment. */
-export function settleContextOf({ table, settings, now, log, correlation }: WorkContext): SettleContext {
+export function settleContextOf({
+  table,
+  settings,
+  now,
+  log,
+  correlation,
+}: Pick<WorkContext, 'table' | 'settings' | 'now' | 'log' | 'correlation'>): SettleContext {
   return { table, settings, now: now(), alert: (code, about) => log.alert(code, correlation, about) }
 }
 
@@ -39,7 +45,7 @@ interface Settlement {
   refund: Refund
   next: NextStatus
   /** None if the report says nothing new. */
-  effects: Effects<never>
+  effects: Effects
 }
 
 /**

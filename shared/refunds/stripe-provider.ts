@@ -20,7 +20,9 @@ const keyLifeMilliseconds = 20 * 3600 * 1000
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
-export async function deployedProvider(context: WorkContext): Promise<PaymentProvider> {
+export async function deployedProvider(
+  context: Pick<WorkContext, 'settings' | 'clock' | 'correlation' | 'secret'>,
+): Promise<PaymentProvider> {
   const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
   const { clock, correlation } = context
   const apiKey = await context.secret('payments')

@@ -2,8 +2,7 @@ import { timestamp } from '../platform/base/clock.ts'
 import { traceOf } from '../platform/base/correlation.ts'
 import { ReportableError } from '../platform/base/failure.ts'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
-import { commit } from '../platform/idempotency/commit.ts'
-import type { Effects } from '../platform/idempotency/decision.ts'
+import { commitDecision } from '../platform/idempotency/commit-decision.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
@@ -49,7 +48,8 @@ export async function handleEvent(
     const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'
-    await commit<Effects<never>>({ table, clock, caller: undefined, correlation }, effects, () => ({
+    await commitDecision({ table, clock, caller: undefined, correlation }, effects, () => ({
+      result: state,
       others: [markHandled(eventId, state, timestamp(now))],
     }))
     if (state === 'ignored') log.event({ code: 'EVENT_IGNORED', ...line })

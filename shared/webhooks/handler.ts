@@ -25,7 +25,7 @@ export interface HandlerContext {
  * The decision about an event: its effects; `stale` if it is a duplicate or older than what is stored; `ignored` if it
  * has no meaning here.
  */
-export type Handled = Effects<never> | 'stale' | 'ignored'
+export type Handled = Effects | 'stale' | 'ignored'
 
 /**
  * Decides about an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.

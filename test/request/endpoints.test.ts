@@ -399,7 +399,7 @@ describe('a response', () => {
       received,
       service.runtime,
     )
-    const early = respondTimeout(opened)
+    const early = respondTimeout(opened.context)
     expect([early.status, JSON.parse(early.body ?? '').error.code]).toEqual([504, 'DEPENDENCY.timeout'])
     expect(early.cookies).toEqual([])
     await handleRequest(opened, AbortSignal.abort())
@@ -959,8 +959,8 @@ describe('a header', () => {
       ...{ method: 'GET', path: '/exports', params: {}, query: [], body: undefined, sourceAddress: '' },
       headers: { 'x-request-timeout': value },
     }
-    const { budget } = openRequest(endpoints, received, { ...service.runtime, settings })
-    expect(budget.remaining()).toBe(expected)
+    const { context } = openRequest(endpoints, received, { ...service.runtime, settings })
+    expect(context.budget.remaining()).toBe(expected)
   })
 
   test('If-Match is required where the route says so', async () => {

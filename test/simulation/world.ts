@@ -480,17 +480,9 @@ export class World {
 
   #step(step: ImportStep, input: unknown): Promise<unknown> {
     const process = this.#spawn(`import-${step}`)
-    const runtime = this.#runtime(process)
-    const { settings, clock } = process
-    const budget = startBudget(clock, importSteps[step].seconds * 1000)
-    const context = {
-      settings,
-      clock,
-      budget,
-      table: runtime.openTable(budget),
-      files: runtime.openFiles(budget),
-      tableWithin: (milliseconds: number) => runtime.openTable(startBudget(clock, milliseconds)),
-    }
+    const correlation = { id: step, trace: {} }
+    const milliseconds = importSteps[step].seconds * 1000
+    const context = openWork(this.#runtime(process), { operation: 'imports', correlation, milliseconds })
     const work = { prepare: prepareImport, rows: importRows, complete: completeImport, fail: failImport }
     const run = work[step] as (sent: unknown, using: typeof context) => Promise<unknown>
     // What crosses to a function and back is JSON.

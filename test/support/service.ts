@@ -170,7 +170,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return { ...response, json: json ? JSON.parse(json) : undefined }
 
       function checkAccess(call: TableCall, kind: string): void {
-        const { route } = opened
+        const { route } = opened.context
         const { operation: name } = route
         const folder = routes.find((entry) => entry.route === route)?.folder
         const file = folder ? `functions/${folder}/route.ts` : 'its route'

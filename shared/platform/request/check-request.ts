@@ -29,7 +29,7 @@ import { parseStrictJson } from './strict-json.ts'
  * Returns the failure of a request that no endpoint takes. The stack passes the methods of the paths that a request
  * may name.
  */
-function unknownRoute({ request, environment }: RequestContext): Failure {
+function unknownRoute({ request, environment }: Pick<RequestContext, 'request' | 'environment'>): Failure {
   const methods = atPath<string[]>(request.path, JSON.parse(environment('METHODS') ?? '{}'))
   if (!methods) return fail('NOT_FOUND.route')
   const headers = { Allow: methods.join(', ') }
@@ -41,7 +41,9 @@ function unknownRoute({ request, environment }: RequestContext): Failure {
  * @throws NOT_FOUND.route, VALIDATION.method.not_allowed, the code of the setting versioning.sunset, VALIDATION.header.invalid, the code of the
  * setting limits.tooLarge with 413
  */
-export function checkRequest(context: RequestContext): void {
+export function checkRequest(
+  context: Pick<RequestContext, 'route' | 'request' | 'settings' | 'startedAt' | 'environment'>,
+): void {
   const { route, request, settings, startedAt } = context
   if (!isKnown(route)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
@@ -53,17 +55,22 @@ export function checkRequest(context: RequestContext): void {
 }
 
 /** Rejects a request in a blocked tenant. @throws POLICY.account.locked */
-export async function checkNotBlocked(context: RequestContext, tenant: string): Promise<void> {
-  const { route, isBlocked } = context
+export async function checkNotBlocked(
+  { route, isBlocked, table }: Pick<RequestContext, 'route' | 'isBlocked' | 'table'>,
+  tenant: string,
+): Promise<void> {
   if (!mayBeBlocked(route)) return
-  if (await isBlocked(tenant, context.table)) throw fail('POLICY.account.locked')
+  if (await isBlocked(tenant, table)) throw fail('POLICY.account.locked')
 }
 
 /**
  * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
  * POLICY.*
  */
-export function scopeOf({ request, route, caller, settings, scope: publicScope }: RequestContext): Scope {
+export function scopeOf(
+  context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings' | 'scope'>,
+): Scope {
+  const { request, route, caller, settings, scope: publicScope } = context
   if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
@@ -86,7 +93,10 @@ export function scopeOf({ request, route, caller, settings, scope: publicScope }
  * Parses query, headers and body by the schemas of the route.
  * @throws VALIDATION.*, AUTHZ.filter.denied
  */
-export function parseInput({ request, route, caller, settings }: RequestContext): Input {
+export function parseInput(
+  context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings'>,
+): Input {
+  const { request, route, caller, settings } = context
   const { ignoresOptions = false } = route
   if (!ignoresOptions) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
@@ -209,8 +219,13 @@ function decode(bytes: Uint8Array): string {
  * several credentials counts; if it is invalid, the others are not tried.
  * @throws AUTH.* when the credential is invalid
  */
-export async function authenticate(context: RequestContext): Promise<Caller | undefined> {
-  const { route, request, runtime, settings, table, budget, now } = context
+export async function authenticate(
+  context: Pick<
+    RequestContext,
+    'route' | 'request' | 'settings' | 'table' | 'now' | 'secret' | 'verifyToken'
+  >,
+): Promise<Caller | undefined> {
+  const { route, request, settings, table, now } = context
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
     await verifySender(request, (options) => context.secret('webhooks', options), settings, now())
@@ -225,5 +240,5 @@ export async function authenticate(context: RequestContext): Promise<Caller | un
     }
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
-  return runtime.tokens.verify(headers.authorization, nonce, now(), budget)
+  return context.verifyToken(headers.authorization, nonce)
 }

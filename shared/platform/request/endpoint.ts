@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import type { Decision, Effects, Saga, SagaStart } from '../idempotency/decision.ts'
+import type { Decision, Revisable, Saga, SagaStart } from '../idempotency/decision.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { RequestContext, SagaContext } from './context.ts'
+import type { RequestContext, WorkContext } from './context.ts'
 import type { Precondition } from './parse-headers.ts'
 import { methodsOf, pathOf, pathVariables, type Route, verbOf } from './route.ts'
 
@@ -32,7 +32,7 @@ export interface Endpoint<Body = unknown, State extends object = object, Result 
     input: Input<Body>,
     context: RequestContext,
   ): Decision | SagaStart<State> | Promise<Decision | SagaStart<State>>
-  saga?(context: SagaContext): Saga<State, Result>
+  saga?(context: WorkContext): Saga<State, Result>
   /**
    * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
    * as long as the endpoint allows.
@@ -113,7 +113,7 @@ function paramsFor(
 type Extra = Omit<Decision, 'status' | 'body'> & { status?: number }
 
 /** Returns an error that is committed with its effects, stored and replayed. */
-export function rejection(failure: Failure, effects: Effects<Decision> = {}): Decision {
+export function rejection(failure: Failure, effects: Revisable<Decision> = {}): Decision {
   return { status: failure.http, failure, ...effects }
 }
 

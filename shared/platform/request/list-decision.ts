@@ -3,7 +3,8 @@ import { openPoint } from '../../settings/per-settings.ts'
 import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
-import { type PageRequest, readPage } from '../listing/read-page.ts'
+import type { ListRead } from '../listing/read-index.ts'
+import { readPage } from '../listing/read-page.ts'
 import { type Item, shardsOf } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, ok } from './endpoint.ts'
@@ -34,18 +35,18 @@ export function listEnvelope<Schema extends v.GenericSchema>(name: string, item:
 export async function listDecision(
   route: Route,
   { list: query }: Input,
-  context: RequestContext,
+  context: Pick<RequestContext, 'table' | 'settings' | 'scope' | 'clock' | 'derivedKey'>,
   viewOf: (item: Item) => Record<string, unknown>,
 ): Promise<Decision> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
-  const { table, settings, scope } = context
-  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), context.clock.randomBytes)
+  const { table, settings, scope, clock } = context
+  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), clock.randomBytes)
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
-  const now = context.now()
+  const now = clock.now()
   const views = new Map<Item, Record<string, unknown>>()
-  const request = {
+  const list = {
     table,
     tenant: scope.tenant,
     shards: shardsOf(settings, scope.tenant).reads,
@@ -61,10 +62,10 @@ export async function listDecision(
       return Buffer.byteLength(JSON.stringify(view)) + 1
     },
   }
-  const page = await readPage({ ...request, position })
+  const page = await readPage(list, position)
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
-  while (!position && context.now() === now) await context.sleep(1)
-  const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
+  while (!position && clock.now() === now) await clock.sleep(1)
+  const counted = settings['lists.count'] === 'exact' ? await countOf(list) : null
   const body = {
     data: page.items.map((item) => views.get(item)),
     page_size: query.pageSize,
@@ -81,15 +82,9 @@ export async function listDecision(
 }
 
 /** Returns the number of matches, or null if the read budget is too small to count them. */
-async function countOf(request: Omit<PageRequest, 'position'>): Promise<number | null> {
+async function countOf(list: ListRead): Promise<number | null> {
   // The order does not affect the count, and reading by id costs least.
-  const everything = { ...request.query, sortedBy: undefined, pageSize: request.readBudget, offset: 0 }
-  const page = await readPage({
-    ...request,
-    query: everything,
-    position: undefined,
-    byteBudget: Number.POSITIVE_INFINITY,
-    sizeOf: () => 0,
-  })
+  const query = { ...list.query, sortedBy: undefined, pageSize: list.readBudget, offset: 0 }
+  const page = await readPage({ ...list, query, byteBudget: Number.POSITIVE_INFINITY, sizeOf: () => 0 })
   return page.next ? null : page.items.length
 }

@@ -6,6 +6,11 @@ import type { RequestContext } from './context.ts'
 import type { Input } from './endpoint.ts'
 import type { RateLimit, Route } from './route.ts'
 
+type Context = Pick<
+  RequestContext,
+  'route' | 'caller' | 'scope' | 'source' | 'settings' | 'derivedKey' | 'clock' | 'table' | 'tableWithin'
+>
+
 /** The time limit of the counting after a request, below the function's remaining time. */
 const settleMilliseconds = 300
 /** The most times in one part of a tenant's window: about one read unit. */
@@ -27,7 +32,7 @@ export interface CountedRequest {
 type CountedLimit = Counter & RateLimit
 
 /** Returns whether requests of the route are counted. */
-export function isThrottled({ route, settings }: RequestContext): boolean {
+export function isThrottled({ route, settings }: Pick<Context, 'route' | 'settings'>): boolean {
   const { operation, throttle } = route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
@@ -37,10 +42,7 @@ export function isThrottled({ route, settings }: RequestContext): boolean {
  * failures only have to have room now; a failure is counted once it is known, so that successes write nothing.
  * @throws RATE_LIMIT.exceeded; the request is then counted nowhere
  */
-export async function countRequest(
-  context: RequestContext,
-  input: Pick<Input, 'body'>,
-): Promise<CountedRequest> {
+export async function countRequest(context: Context, input: Pick<Input, 'body'>): Promise<CountedRequest> {
   const { table, clock, route } = context
   const counters = [...(await limitedByDeployment(context)), ...(await limitedByRoute(context, input))]
   const ofFailures = counters.filter(({ counts }) => counts === 'failures')
@@ -67,7 +69,7 @@ function hasFailed({ response: { body }, failure }: CountedOutcome, { isFailure 
   return body !== undefined && (isFailure?.(JSON.parse(body)) ?? false)
 }
 
-async function limitedByDeployment(context: RequestContext): Promise<CountedLimit[]> {
+async function limitedByDeployment(context: Omit<Context, 'table' | 'tableWithin'>): Promise<CountedLimit[]> {
   const { route, caller, scope, source, settings, derivedKey, clock } = context
   const { operation } = route
   const limits = settings['limits.other'][operation] ?? []
@@ -93,7 +95,12 @@ async function limitedByDeployment(context: RequestContext): Promise<CountedLimi
  * Hashes addresses and e-mails with a key of the deployment, because a plain hash of them can be reversed by trial.
  */
 async function limitedByRoute(
-  { route, source, derivedKey, settings }: RequestContext,
+  {
+    route,
+    source,
+    derivedKey,
+    settings,
+  }: Pick<RequestContext, 'route' | 'source' | 'derivedKey' | 'settings'>,
   { body }: Pick<Input, 'body'>,
 ): Promise<CountedLimit[]> {
   const { operation, throttle } = route

@@ -51,17 +51,21 @@ export function renderFailure(failure: Failure, correlation: Correlation): Store
 }
 
 /** Returns the outcome of a request that failed or was rejected. */
-export function failureOutcome(thrown: unknown, { correlation }: RequestContext): Outcome {
+export function failureOutcome(
+  thrown: unknown,
+  { correlation }: Pick<RequestContext, 'correlation'>,
+): Outcome {
   const failure = toFailure(thrown)
   return { response: renderFailure(failure, correlation), failure }
 }
 
 /** Builds the response of an outcome: its status and headers by the route, the request and the settings. */
 export function respond(
-  { route, request, correlation, settings, clock }: RequestContext,
+  context: Pick<RequestContext, 'route' | 'request' | 'correlation' | 'settings' | 'clock'>,
   outcome: Outcome,
   cookies: readonly string[] = [],
 ): HttpResponse {
+  const { route, request, correlation, settings, clock } = context
   const { status, headers, body } = conditional(request, withReplayStatus(outcome, route, settings))
   return {
     status,
