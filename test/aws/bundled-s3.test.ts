@@ -32,10 +32,6 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true })
 })
 
-test('a bundled function that stores files is at most 195 KB', () => {
-  expect(bundled.bytes).toBeLessThanOrEqual(195_000)
-})
-
 test.each([
   ['one request', 1],
   ['parts', 12],

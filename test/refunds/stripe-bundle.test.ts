@@ -15,7 +15,7 @@ test('a bundled function requests refunds, and reads what is left of a charge', 
   const outdir = await mkdtemp(join(tmpdir(), 'commerce-refunds-'))
   try {
     const entries = { refunds: join(ROOT, 'shared/refunds/stripe-provider.ts') }
-    const { refunds } = await bundle({ entries, outdir, settings: '{}' })
+    await bundle({ entries, outdir, settings: '{}' })
     const { stripeProvider: bundled } = await import(join(outdir, 'refunds/index.mjs'))
     const asked = request()
     const provider = bundled({
@@ -33,8 +33,6 @@ test('a bundled function requests refunds, and reads what is left of a charge', 
       reason: 'exceeds_charge',
       remaining: 99_000,
     })
-    // The client has one entry point, which contains all of Stripe's resources.
-    expect(refunds?.bytes).toBeLessThan(300_000)
   } finally {
     await rm(outdir, { recursive: true, force: true })
   }

@@ -65,6 +65,8 @@ const measures: [name: string, value: number, which?: string][] = [
   ['source files side by side in a folder', fullest.length, dirname(fullest[0] ?? '')],
   ['platform files with one importer and no test', single.length, single.join(' ')],
   ['lines of the longest file', linesOf(longest), longest],
+  ['kilobytes of openapi.json', Math.round(Buffer.byteLength(read('openapi.json')) / 1024)],
+  ['lines of client/schema.ts', linesOf('client/schema.ts')],
   ['lines of the README', linesOf('README.md')],
   ['words of the README', readme.split(/\s+/).filter(Boolean).length],
 ]
