@@ -14,7 +14,7 @@ import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { profile } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
-import { measureCosts } from './costs.ts'
+import { costsAsMarkdown, measureCosts } from './costs.ts'
 import { type DeliveryCost, deliveriesAsMarkdown, deliveryCosts } from './delivery-costs.ts'
 import { importsAsMarkdown, measureImports, type RowCost } from './import-costs.ts'
 import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
@@ -136,16 +136,7 @@ function asPage(
 Written by \`npm run bench\`; do not edit. Milliseconds are those of the machine that ran it and travel badly: the
 ratios are of one run, ours and the reference's turn by turn.
 
-## At DynamoDB
-
-Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
-is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a canceled transaction: DynamoDB
-Local charges nothing for it, AWS what the transaction would have cost.
-
-| Request | Status | Requests | Read units | Write units | Index entries |
-|---|---|---|---|---|---|
-${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
-
+${costsAsMarkdown(costs)}
 ${deliveriesAsMarkdown(deliveries)}
 ## A tenant of 100,000 codes
 

