@@ -25,7 +25,6 @@ const sealing = 'password resets v1'
  */
 export async function requestReset(email: string, context: RequestContext): Promise<Decision> {
   const { settings, newId, now, clock } = context
-  const { status, fields } = settings['passwordReset.shape']
   const id = newId(maxShards)
   const key = await context.derivedKey(sealing)
   const request: ResetRequest & Item = {
@@ -34,8 +33,8 @@ export async function requestReset(email: string, context: RequestContext): Prom
     task: { queue: 'password_resets', body: id, group: settings['auth.publicTenant'] },
     expires_at: Math.floor(now() / 1000) + validSeconds,
   }
-  const body = Object.fromEntries(fields.map((field) => [field, id]))
-  return { status, body, writes: [create(request)] }
+  const { status } = settings['passwordReset.shape']
+  return { status, body: { message_id: id }, writes: [create(request)] }
 }
 
 /**

@@ -16,12 +16,12 @@ export const endpoint = defineEndpoint(route, {
     async function decide(): Promise<Decision> {
       const read = await readOperation(context, params.operation_id ?? '')
       // An ended operation is not changed, so no precondition is checked.
-      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read, undefined)))
+      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read)))
       const { operation, writes, audit } = cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),
-        body: viewOf(operation, undefined),
+        body: viewOf(operation),
         headers: isEnded(operation.state) ? {} : retryAfter,
         writes,
         ...(audit && { audit }),

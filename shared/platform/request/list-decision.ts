@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
+import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
@@ -27,15 +28,21 @@ export function listEnvelope<Schema extends v.GenericSchema>(name: string, item:
   return v.pipe(v.strictObject(fields), v.title(name))
 }
 
+/** The resource of a list, and the cast of its items. */
+export interface ListedResource<Stored extends object> {
+  resource: Pick<Resource<Stored>, 'viewOf' | 'shown'>
+  stored: (item: Item) => Stored
+}
+
 /**
  * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
-export async function listDecision(
+export async function listDecision<Stored extends object>(
   route: Route,
   { list: query }: Input,
   context: RequestContext,
-  viewOf: (item: Item) => Record<string, unknown>,
+  { resource, stored }: ListedResource<Stored>,
 ): Promise<Decision> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
@@ -44,7 +51,7 @@ export async function listDecision(
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = context.now()
-  const views = new Map<Item, Record<string, unknown>>()
+  const views = new Map<Item, { whole: object; shown: object }>()
   const request = {
     table,
     tenant: scope.tenant,
@@ -56,9 +63,10 @@ export async function listDecision(
     readBudget: settings['lists.readBudget'],
     byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
     sizeOf(item: Item) {
-      const view = viewOf(item)
-      views.set(item, view)
-      return Buffer.byteLength(JSON.stringify(view)) + 1
+      const whole = resource.viewOf(stored(item))
+      const shown = resource.shown(whole, settings)
+      views.set(item, { whole, shown })
+      return Buffer.byteLength(JSON.stringify(shown)) + 1
     },
   }
   const page = await readPage({ ...request, position })
@@ -66,7 +74,7 @@ export async function listDecision(
   while (!position && context.now() === now) await context.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
   const body = {
-    data: page.items.map((item) => views.get(item)),
+    data: page.items.map((item) => views.get(item)?.whole),
     page_size: query.pageSize,
     next_cursor: page.next ? seal.seal(page.next, session) : null,
     prev_cursor: page.prev ? seal.seal(page.prev, session) : null,
@@ -74,7 +82,7 @@ export async function listDecision(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  const items = page.items.map((item) => [item.sk, item.version, views.get(item)])
+  const items = page.items.map((item) => [item.sk, item.version, views.get(item)?.shown])
   const keys = [page.prev?.start, page.next?.start, page.newest]
   // The cursors differ in each response, so the tag is weak and covers what they stand for.
   return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })
