@@ -36,8 +36,10 @@ export const Code = defineResource({
   },
 })
 
+export type CodeView = ViewOf<typeof Code>
+
 /** A stored code. */
-export interface Code extends ViewOf<typeof Code> {
+export interface Code extends CodeView {
   /** The state before the soft delete; present only while the code is soft-deleted. */
   state_before_delete?: LiveState
   /** The sort key of its uniqueness lock if that is not its text. */
@@ -51,7 +53,7 @@ const changeable = ['name', 'expiry_at', 'state', 'version'] as const
 const never = v.exactOptional(v.never())
 const immutable = Object.fromEntries(
   Code.names.filter((name) => !changeable.some((one) => one === name)).map((name) => [name, never]),
-) as Record<Exclude<keyof ViewOf<typeof Code>, (typeof changeable)[number]>, typeof never>
+) as Record<Exclude<keyof CodeView, (typeof changeable)[number]>, typeof never>
 
 /** The body of PATCH /codes/{id}. A read-only field is denied, not unknown. */
 export const CodeChanges = perSettings((settings) => {

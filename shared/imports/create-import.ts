@@ -1,4 +1,4 @@
-import { newOperation, type Operation, statusOf } from '../operations/operation.ts'
+import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
 import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -17,7 +17,10 @@ import type { ImportRequest } from './import-request.ts'
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function createImport(body: ImportRequest, context: RequestContext): Promise<Decision> {
+export async function createImport(
+  body: ImportRequest,
+  context: RequestContext,
+): Promise<Decision<OperationStatus>> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
@@ -29,7 +32,11 @@ export async function createImport(body: ImportRequest, context: RequestContext)
   return createFromFile(bytes, hash.digest(), context)
 }
 
-async function createFromFile(bytes: Uint8Array, hash: string, context: RequestContext): Promise<Decision> {
+async function createFromFile(
+  bytes: Uint8Array,
+  hash: string,
+  context: RequestContext,
+): Promise<Decision<OperationStatus>> {
   const { tenant } = context.scope
   const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
@@ -58,8 +65,8 @@ function startDecision(
   operation: Operation,
   writes: readonly Write[],
   { settings }: RequestContext,
-  decideAgain: () => Promise<Decision>,
-): Decision {
+  decideAgain: () => Promise<Decision<OperationStatus>>,
+): Decision<OperationStatus> {
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
@@ -72,7 +79,7 @@ function startDecision(
   }
 }
 
-function accepted(operation: Operation): Decision {
+function accepted(operation: Operation): Decision<OperationStatus> {
   return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
 }
 

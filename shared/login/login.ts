@@ -40,3 +40,4 @@ export const ResetStatus = perSettings((settings) =>
     shown: settings['passwordReset.shape'].fields,
   }),
 )
+export type ResetStatus = v.InferInput<ReturnType<typeof ResetStatus>>

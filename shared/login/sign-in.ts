@@ -36,7 +36,7 @@ export async function signIn(
   credentials: Credentials,
   provider: IdentityProvider,
   context: RequestContext,
-): Promise<Decision> {
+): Promise<Decision<Tokens>> {
   const { settings, budget, now, sleep } = context
   const startedAt = now()
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))

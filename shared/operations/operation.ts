@@ -103,6 +103,7 @@ export const OperationStatus = v.pipe(
   v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
   v.title('OperationStatus'),
 )
+export type OperationStatus = v.InferOutput<typeof OperationStatus>
 
 /** An operation in responses. */
 export const OperationView = perSettings((settings) => {
@@ -138,12 +139,7 @@ export const OperationView = perSettings((settings) => {
 })
 export type OperationView = v.InferOutput<ReturnType<typeof OperationView>>
 
-export function statusOf({
-  id,
-  state,
-  chunks_done,
-  chunks_total,
-}: Operation): v.InferOutput<typeof OperationStatus> {
+export function statusOf({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }

@@ -14,7 +14,10 @@ import { otpRequested } from './otp-events.ts'
  * reveals nothing about the address.
  * @param email normalized
  */
-export async function requestCode(email: string, context: RequestContext): Promise<Decision> {
+export async function requestCode(
+  email: string,
+  context: RequestContext,
+): Promise<Decision<{ message_id: string }>> {
   const { settings, table, clock, correlation, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
@@ -23,7 +26,7 @@ export async function requestCode(email: string, context: RequestContext): Promi
   const correlation_id = correlation.id
   const source = await sourceHash(person, context)
 
-  const decide = (before: CodeItem | undefined): Decision => {
+  const decide = (before: CodeItem | undefined): Decision<{ message_id: string }> => {
     const attempt = attemptOf(before, source, context)
     const { id: code_id, after } = requestedCode(before, { person, newId: message_id }, attempt)
     const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }

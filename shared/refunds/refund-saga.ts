@@ -4,7 +4,7 @@ import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { SagaContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
-import { Refund, requestOf } from './refund.ts'
+import { Refund, type RefundView, requestOf } from './refund.ts'
 import { findRefund, newRefund } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
@@ -28,7 +28,7 @@ const freshMilliseconds = 10_000
 export function refundSaga(
   context: SagaContext,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
-): Saga<Refund, RefundResult> {
+): Saga<Refund, RefundResult, RefundView> {
   const { settings, table, now, budget } = context
   return {
     finishedBy: 'service',
@@ -57,7 +57,7 @@ export function refundSaga(
     return { refund, answer: { outcome, asked } }
   }
 
-  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision> {
+  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision<RefundView>> {
     if (!answer) return responseOf(refund)
     const { outcome, asked } = answer
     const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))
@@ -77,7 +77,7 @@ export function refundSaga(
 }
 
 /** Returns the refund and the path at which a later outcome can be read. The error of a failed refund names its id. */
-function responseOf(refund: Refund, outcome?: ProviderOutcome): Decision {
+function responseOf(refund: Refund, outcome?: ProviderOutcome): Decision<RefundView> {
   if (refund.status !== 'failed') {
     return created(Refund.viewOf(refund), { location: `/v1/refunds/${refund.id}` })
   }

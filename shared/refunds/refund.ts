@@ -35,8 +35,10 @@ export const Refund = defineResource({
   },
 })
 
+export type RefundView = ViewOf<typeof Refund>
+
 /** A stored refund. */
-export interface Refund extends ViewOf<typeof Refund> {
+export interface Refund extends RefundView {
   tenant_id: string
   /** When the provider's outcome occurred; absent while it is pending, and after the provider rejected the request. */
   outcome_at?: string

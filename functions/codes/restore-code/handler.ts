@@ -1,4 +1,4 @@
-import { Code, restoreCode } from '#shared/codes/code.ts'
+import { Code, type CodeView, restoreCode } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, readCode, restoreLock } from '#shared/codes/code-store.ts'
@@ -13,7 +13,7 @@ export const endpoint = defineEndpoint(route, {
     const { settings, now } = context
     return decide()
 
-    async function decide(): Promise<Decision> {
+    async function decide(): Promise<Decision<CodeView>> {
       const code = await readCode(context, params.id ?? '')
       if (!mayStart('restore', code.state, settings)) {
         if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')

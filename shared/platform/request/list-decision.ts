@@ -29,21 +29,23 @@ export function listEnvelope<Schema extends v.GenericSchema>(name: string, item:
 }
 
 /** The resource of a list, and the cast of its items. */
-export interface ListedResource<Stored extends object> {
-  resource: Pick<Resource<Stored>, 'viewOf' | 'shown'>
-  stored: (item: Item) => Stored
+export interface ListedResource<View extends object> {
+  resource: Pick<Resource<View>, 'viewOf' | 'shown'>
+  stored: (item: Item) => NoInfer<View>
 }
+
+type ListBody<View> = v.InferInput<ReturnType<typeof listEnvelope<v.GenericSchema<View>>>>
 
 /**
  * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
-export async function listDecision<Stored extends object>(
+export async function listDecision<View extends object>(
   route: Route,
   { list: query }: Input,
   context: RequestContext,
-  { resource, stored }: ListedResource<Stored>,
-): Promise<Decision> {
+  { resource, stored }: ListedResource<View>,
+): Promise<Decision<ListBody<View>>> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
   const { table, settings, scope } = context
@@ -51,7 +53,7 @@ export async function listDecision<Stored extends object>(
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = context.now()
-  const views = new Map<Item, { whole: object; shown: object }>()
+  const viewOf = (item: Item) => resource.viewOf(stored(item))
   const request = {
     table,
     tenant: scope.tenant,
@@ -63,18 +65,15 @@ export async function listDecision<Stored extends object>(
     readBudget: settings['lists.readBudget'],
     byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
     sizeOf(item: Item) {
-      const whole = resource.viewOf(stored(item))
-      const shown = resource.shown(whole, settings)
-      views.set(item, { whole, shown })
-      return Buffer.byteLength(JSON.stringify(shown)) + 1
+      return Buffer.byteLength(JSON.stringify(resource.shown(viewOf(item), settings))) + 1
     },
   }
   const page = await readPage({ ...request, position })
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
   while (!position && context.now() === now) await context.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
-  const body = {
-    data: page.items.map((item) => views.get(item)?.whole),
+  const body: ListBody<View> = {
+    data: page.items.map(viewOf),
     page_size: query.pageSize,
     next_cursor: page.next ? seal.seal(page.next, session) : null,
     prev_cursor: page.prev ? seal.seal(page.prev, session) : null,
@@ -82,7 +81,7 @@ export async function listDecision<Stored extends object>(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  const items = page.items.map((item) => [item.sk, item.version, views.get(item)?.shown])
+  const items = page.items.map((item) => [item.sk, item.version, resource.shown(viewOf(item), settings)])
   const keys = [page.prev?.start, page.next?.start, page.newest]
   // The cursors differ in each response, so the tag is weak and covers what they stand for.
   return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })
