@@ -1,8 +1,10 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { minLoginMilliseconds } from '#shared/login/sign-in.ts'
+import { Order } from '#shared/orders/order.ts'
 import { tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { prematureSunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
+import { Refund } from '#shared/refunds/refund.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
 import { pathRates } from './gateway/rate-rules.ts'
@@ -94,6 +96,19 @@ function unsupportedCounters(settings: Settings, routes: readonly RouteEntry[]):
         ? [`${operation} has no secret to hash a source with`]
         : []),
     ]
+  })
+}
+
+/** Finds fields that no resource has. */
+function unknownFields(settings: Settings): string[] {
+  const named = [
+    ['orders.fields', Order.names],
+    ['refunds.fields', Refund.names],
+  ] as const
+  return named.flatMap(([key, names]) => {
+    const shown = settings[key] === 'all' ? [] : settings[key]
+    const unknown = shown.filter((one) => !names.some((name) => name === one))
+    return unknown.map((one) => `${key}: ${one} is none of ${names.join(', ')}`)
   })
 }
 
@@ -192,6 +207,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
     ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
     ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
     ...unsupportedCounters(settings, routes).map((one) => `  limits.other: ${one}`),
+    ...unknownFields(settings).map((one) => `  ${one}`),
     ...timeLimitsBelowLogin(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
   ]
   if (problems.length === 0) return

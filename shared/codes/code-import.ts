@@ -7,14 +7,14 @@ import type { RequestContext } from '../platform/request/context.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { makeCode, NewCode } from './code.ts'
+import { Code, makeCode } from './code.ts'
 import { type LiveState, liveStates, updateTrigger } from './code-states.ts'
 import { newCode } from './code-store.ts'
 import { codeTextOf } from './code-text.ts'
 
 /** A row: the body of POST /codes, and the state of the code. */
 const CodeRow = perSettings((settings) =>
-  v.strictObject({ ...NewCode(settings).entries, state: v.picklist(liveStates) }),
+  v.strictObject({ ...Code.request(settings).entries, state: v.picklist(liveStates) }),
 )
 
 /**

@@ -22,7 +22,7 @@ type Context = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope' | 'is
  * without a read if possible, and read only if that write fails.
  * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
-export async function softDelete(request: SoftDelete, context: Context): Promise<Decision> {
+export async function softDelete(request: SoftDelete, context: Context): Promise<Decision<undefined>> {
   const { id, precondition } = request
   const { ifMatch, ifNoneMatch } = precondition
   const { settings } = context
@@ -32,7 +32,7 @@ export async function softDelete(request: SoftDelete, context: Context): Promise
     : deleteAfterRead(await readCode(context, id), request, context)
 }
 
-function deleteWithoutRead(request: SoftDelete, context: Context): Decision {
+function deleteWithoutRead(request: SoftDelete, context: Context): Decision<undefined> {
   const { id } = request
   const { settings, now, scope } = context
   return noContent({
@@ -43,7 +43,7 @@ function deleteWithoutRead(request: SoftDelete, context: Context): Decision {
   })
 }
 
-function deleteAfterRead(code: Code, request: SoftDelete, context: Context): Decision {
+function deleteAfterRead(code: Code, request: SoftDelete, context: Context): Decision<undefined> {
   const { settings, now } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')

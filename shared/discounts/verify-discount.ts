@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
@@ -12,8 +13,19 @@ import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
 import { keyOf, maxShards } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
+import { openPoint } from '../settings/per-settings.ts'
 import { discountsOf, type PricedCode, priceCode, usableCodes } from './cart-discounts.ts'
 import { promoRejected } from './promo-events.ts'
+
+/** The response to a verification. */
+export const Discount = v.pipe(
+  v.strictObject({
+    applied: v.boolean(),
+    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
+  }),
+  v.title('Discount'),
+)
+export type Discount = v.InferOutput<typeof Discount>
 
 /** A request to verify a code. */
 interface Verification {
@@ -36,7 +48,7 @@ const retentionSeconds = 24 * 3600
  * same reads.
  * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
-export async function verifyDiscount(request: Verification, context: Context): Promise<Decision> {
+export async function verifyDiscount(request: Verification, context: Context): Promise<Decision<Discount>> {
   const { table, settings, now, scope } = context
   const { text, cartId } = request
   const { tenant } = scope
@@ -62,7 +74,11 @@ interface Found {
  * Applies a code to a cart, or removes it if it does not apply. Other codes on the cart that became unusable are removed
  * too. A cart whose discounts stay the same is not written.
  */
-async function verifyOnCart(request: Verification, found: Found, context: Context): Promise<Decision> {
+async function verifyOnCart(
+  request: Verification,
+  found: Found,
+  context: Context,
+): Promise<Decision<Discount>> {
   const { table, settings, now, correlation } = context
   const { text } = request
   const { code, cart } = found
@@ -75,7 +91,7 @@ async function verifyOnCart(request: Verification, found: Found, context: Contex
   const after = { ...cart, version: cart.version + 1 }
   const { discounts, events } = discountsOf(after, codes, { settings, correlationId: correlation.id })
   const isChanged = events.length > 0 || discounts.length < (cart.discounts?.length ?? 0)
-  const change: Revisable<Decision> = {
+  const change: Revisable<Decision<Discount>> = {
     // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
     writes: [changedCart(cart, { ...after, discounts })],
     events,
@@ -137,7 +153,7 @@ interface Rejected {
   request: Verification
   reason: ErrorCode
   /** The change of the cart, if its discounts change. */
-  effects?: Revisable<Decision>
+  effects?: Revisable<Decision<Discount>>
 }
 
 /**
@@ -147,7 +163,7 @@ interface Rejected {
 function notApplied(
   { request, reason, effects = {} }: Rejected,
   context: Pick<Context, 'scope' | 'correlation' | 'settings' | 'now' | 'newId'>,
-): Decision {
+): Decision<Discount> {
   const { scope, correlation, settings } = context
   const event = promoRejected({
     tenant_id: scope.tenant,

@@ -1,4 +1,4 @@
-import { newOperation, type Operation, statusOf } from '../operations/operation.ts'
+import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
 import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -22,7 +22,10 @@ type Context = Pick<
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function createImport(body: ImportRequest, context: Context): Promise<Decision> {
+export async function createImport(
+  body: ImportRequest,
+  context: Context,
+): Promise<Decision<OperationStatus>> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
@@ -34,7 +37,11 @@ export async function createImport(body: ImportRequest, context: Context): Promi
   return createFromFile(bytes, hash.digest(), context)
 }
 
-async function createFromFile(bytes: Uint8Array, hash: string, context: Context): Promise<Decision> {
+async function createFromFile(
+  bytes: Uint8Array,
+  hash: string,
+  context: Context,
+): Promise<Decision<OperationStatus>> {
   const { tenant } = context.scope
   const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
@@ -63,8 +70,8 @@ function startDecision(
   operation: Operation,
   writes: readonly Write[],
   { settings }: Pick<Context, 'settings'>,
-  decideAgain: () => Promise<Decision>,
-): Decision {
+  decideAgain: () => Promise<Decision<OperationStatus>>,
+): Decision<OperationStatus> {
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
@@ -77,7 +84,7 @@ function startDecision(
   }
 }
 
-function accepted(operation: Operation): Decision {
+function accepted(operation: Operation): Decision<OperationStatus> {
   return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
 }
 

@@ -20,7 +20,7 @@ export async function requestCode(
     RequestContext,
     'settings' | 'table' | 'clock' | 'correlation' | 'derivedKey' | 'now' | 'newId' | 'source'
   >,
-): Promise<Decision> {
+): Promise<Decision<{ message_id: string }>> {
   const { settings, table, clock, correlation, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
@@ -29,7 +29,7 @@ export async function requestCode(
   const correlation_id = correlation.id
   const source = await sourceHash(person, context)
 
-  const decide = (before: CodeItem | undefined): Decision => {
+  const decide = (before: CodeItem | undefined): Decision<{ message_id: string }> => {
     const attempt = attemptOf(before, source, context)
     const { id: code_id, after } = requestedCode(before, { person, newId: message_id }, attempt)
     const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }

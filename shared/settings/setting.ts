@@ -39,3 +39,5 @@ export const identifier = text(/^[a-z][a-z0-9_]*$/)
 export const currency = text(/^[A-Z]{3}$/)
 /** Names of operations; synthesis checks that they exist. */
 export const operations = v.array(v.string())
+/** Names of fields of a resource, or all that it has; synthesis checks that they exist. */
+export const fields = v.union([v.literal('all'), v.array(identifier)])

@@ -1,5 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import * as v from 'valibot'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type * as v from 'valibot'
+import { jsonSchema } from '#bin/describe/openapi/schemas.ts'
 import { routes } from '#functions/routes.ts'
 import { errorCatalog, messageId } from '#shared/error-catalog.ts'
 import { permissions } from '#shared/platform/identity/authorize.ts'
@@ -32,6 +35,17 @@ const admin = { tenant, role: 'Admin', scope: 'codes:read codes:write' }
 /** Returns a valid call of a route, as an Admin where it needs a caller. */
 async function callOf(route: Route, as: object = admin, of = tenant): Promise<Call> {
   return { ...(await validCall(route, service, of)), ...(route.auth === 'bearer' && { as }) }
+}
+
+/** Checks a body against the description of a schema, without any field that it does not name. */
+function expectDescribed(body: unknown, schema: v.GenericSchema): void {
+  if (schema.type === 'undefined') {
+    expect(body).toBeUndefined()
+    return
+  }
+  const ajv = new Ajv2020({ strict: false })
+  addFormats.default(ajv)
+  expect([ajv.validate(jsonSchema(schema), body), ajv.errors]).toEqual([true, null])
 }
 
 /** Returns the call with the same key and another valid payload. */
@@ -121,10 +135,10 @@ describe.each(all.filter(({ ifMatch }) => ifMatch).map((route) => [route.operati
 )
 
 describe.each(all.map((route) => [route.operation, route] as const))('%s', (_, route) => {
-  test('returns a response that matches its schema, with every common header', async () => {
+  test('returns a response that matches its description, with every common header', async () => {
     const answer = await service.call({ ...(await callOf(route)) })
     expect(answer.status).toBe(route.reply.status(service.settings))
-    v.parse(route.reply.schema(service.settings), answer.json ?? answer.body)
+    expectDescribed(answer.json ?? answer.body, route.reply.schema(service.settings))
     expect(answer.headers).toMatchObject({
       ...securityHeaders,
       'X-Correlation-Id': expect.stringMatching(/^[\w.-]{1,64}$/),

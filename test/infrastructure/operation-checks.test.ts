@@ -53,6 +53,13 @@ test('two names of a variable in one place of a path are reported', () => {
   ])
 })
 
+test('a field that no resource has is reported', () => {
+  expect(problemsOf(routes, { 'orders.fields': ['cart_id', 'all'], 'refunds.fields': ['amounts'] })).toEqual([
+    expect.stringMatching(/^ {2}orders.fields: all is none of id, tenant_id, cart_id, /),
+    expect.stringMatching(/^ {2}refunds.fields: amounts is none of id, charge_id, /),
+  ])
+})
+
 const limit = { limit: 1, windowSeconds: 1, counts: 'requests' } as const
 const ending = (operation: string, sunsetAt: string) => ({
   'versioning.sunset': {

@@ -1,17 +1,9 @@
 import * as v from 'valibot'
 import { CodeText } from '#shared/codes/code-text.ts'
+import { Discount } from '#shared/discounts/verify-discount.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { openPoint } from '#shared/settings/per-settings.ts'
 
 const DiscountRequest = v.pipe(v.strictObject({ code: CodeText }), v.title('DiscountRequest'))
-
-const Discount = v.pipe(
-  v.strictObject({
-    applied: v.boolean(),
-    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
-  }),
-  v.title('Discount'),
-)
 
 export const route = defineRoute({
   operation: 'discount.verify',
@@ -31,7 +23,7 @@ export const route = defineRoute({
   example: () => ({ code: 'SUMMER-10' }),
   reply: { status: () => 200, schema: () => Discount },
   // A shop's one key verifies for all its customers: only wrong codes are guesses.
-  isFailure: (body) => (body as v.InferOutput<typeof Discount>).applied === false,
+  isFailure: (body) => (body as Discount).applied === false,
   errors: [
     'VALIDATION.code.length.exceeds',
     'VALIDATION.code.charset',

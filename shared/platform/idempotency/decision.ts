@@ -27,11 +27,12 @@ export interface Revisable<Decision> extends Effects {
 }
 
 /** A decision: the response and, as data, the effects that are committed with it. */
-export interface Decision extends Revisable<Decision> {
+export interface Decision<Body = unknown> extends Revisable<Decision<Body>> {
   status: number
   /** The failure of a committed decision, which is stored with its effects and replayed. */
   failure?: Failure
-  body?: unknown
+  /** Whole: settings leave out fields when it is rendered. */
+  body?: Body
   /** The entity tag; by default the strong one of the body, on routes with tags. */
   etag?: string
   /** The path of the created item, as in the route table; or a URL elsewhere. */
@@ -49,7 +50,7 @@ export interface SagaStart<State extends object = object> {
  * outcome is committed with the completed record. After a crash it is executed again from its state; it never starts
  * over. It takes its state and its dependencies, never a request.
  */
-export interface Saga<State extends object = object, Result = unknown> {
+export interface Saga<State extends object = object, Result = unknown, Body = unknown> {
   /**
    * `service`: the recorded state suffices, and a sweeper finishes sagas that no caller retries. `caller`: the payload
    * is needed too, so only a retry can continue.
@@ -62,7 +63,7 @@ export interface Saga<State extends object = object, Result = unknown> {
   /** Makes the effect, or finds it already made. Repeatable. */
   execute(state: State): Promise<Result>
   /** Decides what is committed last. */
-  outcome(state: State, result: Result): Decision | Promise<Decision>
+  outcome(state: State, result: Result): Decision<Body> | Promise<Decision<Body>>
 }
 
 /**

@@ -42,7 +42,7 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
     ): SagaStart<BulkState<Row>> {
       return { state: { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller } }
     },
-    saga(context: WorkContext): Saga<BulkState<Row>, readonly RowResult[]> {
+    saga(context: WorkContext): Saga<BulkState<Row>, readonly RowResult[], BulkView> {
       const { settings, report } = context
       return {
         finishedBy: 'caller',
@@ -98,12 +98,13 @@ export const BulkView = perSettings((settings) => {
   }
   return v.pipe(v.strictObject(fields), openPoint('bulk.layout'), v.title('BulkResult'))
 })
+export type BulkView = v.InferOutput<ReturnType<typeof BulkView>>
 
 /** Returns the response to a batch: always 207, whatever the results of its rows. */
 function multiStatus(
   results: readonly (Omit<RowResult, 'id'> & { id: string | null })[],
   settings: Settings,
-): Decision {
+): Decision<BulkView> {
   const { items, counts, firstRow } = settings['bulk.layout']
   const succeeded = results.filter(({ error }) => error === undefined).length
   return {

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
+import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
@@ -28,16 +29,24 @@ export function listEnvelope<Schema extends v.GenericSchema>(name: string, item:
   return v.pipe(v.strictObject(fields), v.title(name))
 }
 
+/** The resource of a list, and the cast of its items. */
+export interface ListedResource<View extends object> {
+  resource: Pick<Resource<View>, 'viewOf' | 'shown'>
+  stored: (item: Item) => NoInfer<View>
+}
+
+type ListBody<View> = v.InferInput<ReturnType<typeof listEnvelope<v.GenericSchema<View>>>>
+
 /**
  * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
-export async function listDecision(
+export async function listDecision<View extends object>(
   route: Route,
   { list: query }: Input,
   context: Pick<RequestContext, 'table' | 'settings' | 'scope' | 'clock' | 'derivedKey'>,
-  viewOf: (item: Item) => Record<string, unknown>,
-): Promise<Decision> {
+  { resource, stored }: ListedResource<View>,
+): Promise<Decision<ListBody<View>>> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
   const { table, settings, scope, clock } = context
@@ -45,7 +54,7 @@ export async function listDecision(
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = clock.now()
-  const views = new Map<Item, Record<string, unknown>>()
+  const viewOf = (item: Item) => resource.viewOf(stored(item))
   const list = {
     table,
     tenant: scope.tenant,
@@ -57,17 +66,15 @@ export async function listDecision(
     readBudget: settings['lists.readBudget'],
     byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
     sizeOf(item: Item) {
-      const view = viewOf(item)
-      views.set(item, view)
-      return Buffer.byteLength(JSON.stringify(view)) + 1
+      return Buffer.byteLength(JSON.stringify(resource.shown(viewOf(item), settings))) + 1
     },
   }
   const page = await readPage(list, position)
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
   while (!position && clock.now() === now) await clock.sleep(1)
   const counted = settings['lists.count'] === 'exact' ? await countOf(list) : null
-  const body = {
-    data: page.items.map((item) => views.get(item)),
+  const body: ListBody<View> = {
+    data: page.items.map(viewOf),
     page_size: query.pageSize,
     next_cursor: page.next ? seal.seal(page.next, session) : null,
     prev_cursor: page.prev ? seal.seal(page.prev, session) : null,
@@ -75,7 +82,7 @@ export async function listDecision(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  const items = page.items.map((item) => [item.sk, item.version, views.get(item)])
+  const items = page.items.map((item) => [item.sk, item.version, resource.shown(viewOf(item), settings)])
   const keys = [page.prev?.start, page.next?.start, page.newest]
   // The cursors differ in each response, so the tag is weak and covers what they stand for.
   return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })

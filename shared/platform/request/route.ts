@@ -58,7 +58,10 @@ interface HeaderDefinition {
 /**
  * One operation of the service as data, used by its handler, the infrastructure, the API description and the tests.
  */
-export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
+export interface Route<
+  Body extends v.GenericSchema = v.GenericSchema,
+  View extends v.GenericSchema = v.GenericSchema,
+> {
   /** `<area>.<verb>`: its name in settings and logs. */
   operation: string
   /** Its name in the audit; by default its operation. */
@@ -128,7 +131,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
     replayStatus?: (settings: Settings) => number | undefined
     /** Further success statuses, without a body. */
     others?: readonly number[]
-    schema: (settings: Settings) => v.GenericSchema
+    schema: (settings: Settings) => View
     /** JSON by default; a body that is not JSON is a string. */
     mediaType?: (settings: Settings) => string
     etag?: boolean
@@ -147,7 +150,10 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   impact: string
 }
 
-export function defineRoute<const Body extends v.GenericSchema = never>(route: Route<Body>): Route<Body> {
+export function defineRoute<
+  const Body extends v.GenericSchema = never,
+  const View extends v.GenericSchema = never,
+>(route: Route<Body, View>): Route<Body, View> {
   return route
 }
 

@@ -1,16 +1,5 @@
 import * as v from 'valibot'
-import { currency, identifier, integer, setting, some } from '../setting.ts'
-
-const orderFields = [
-  'id',
-  'tenant_id',
-  'cart_id',
-  'amount_minor',
-  'currency',
-  'status',
-  'created_at',
-  'updated_at',
-] as const
+import { currency, fields, identifier, integer, setting, some } from '../setting.ts'
 
 /** Orders, their refunds, and lists. */
 export const orders = {
@@ -33,16 +22,7 @@ export const orders = {
       ),
     ),
   ),
-  'orders.fields': setting(
-    'Fields of an order in a response',
-    v.pipe(
-      v.array(v.picklist(orderFields)),
-      v.check(
-        (fields) => (['id', 'created_at', 'status'] as const).every((field) => fields.includes(field)),
-        'id, created_at and status are required',
-      ),
-    ),
-  ),
+  'orders.fields': setting('Fields of an order in a response besides id, created_at and status', fields),
   'orders.limits': setting(
     'Maximum length of cart_id in characters, and the minimum and maximum amount in minor units',
     v.pipe(
@@ -87,10 +67,7 @@ export const orders = {
     'Daily comparison of the ledger with the refunds of the provider: the hour in UTC, how many days it goes back, and the age in minutes from which a refund is compared',
     v.strictObject({ hour: integer(0, 23), days: integer(1, 90), minAgeMinutes: integer(0, 1440) }),
   ),
-  'refunds.fields': setting(
-    'Fields of a refund in a response besides id (Stripe)',
-    v.array(v.picklist(['id', 'charge_id', 'amount', 'status', 'created_at', 'currency'])),
-  ),
+  'refunds.fields': setting('Fields of a refund in a response besides id (Stripe)', fields),
   'refunds.pendingMinutes': setting(
     'Age in minutes from which the provider is asked about a refund that it has not settled; then each time the age has doubled, and once a day',
     integer(1, 24 * 60),
