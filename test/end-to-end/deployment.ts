@@ -155,7 +155,9 @@ export async function deploy(first?: Release): Promise<Deployment> {
         }),
       })
       const received = await answer.text()
-      return { status: answer.status, headers: answer.headers, text: received, json: parsed(received) }
+      const { status } = answer
+      if (status === 500) console.error(await logged(answer.headers, local.activityFile))
+      return { status, headers: answer.headers, text: received, json: parsed(received) }
     },
     placeOrder: (tenant, key = crypto.randomUUID()) =>
       deployment.send('/v1/orders', {
@@ -187,6 +189,17 @@ async function changed(settings: string, { id, changes }: Release): Promise<stri
   const file = join(dirname(settings), `${id}.json`)
   await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(settings, 'utf8')), ...changes }))
   return file
+}
+
+/** Returns what the functions have logged about a response: a 500 does not say what is wrong. */
+async function logged(headers: Headers, activityFile: string): Promise<string> {
+  const id = headers.get('x-correlation-id')
+  const lines = (await readFile(activityFile, 'utf8')).split('\n').filter(Boolean)
+  const records = lines.map((line) => JSON.parse(line)).filter(({ kind }) => kind === 'log')
+  return records
+    .map(({ line }) => String(line))
+    .filter((line) => id !== null && line.includes(id))
+    .join('\n')
 }
 
 function parsed(text: string): unknown {
