@@ -10,7 +10,7 @@ import { simulate } from './run-simulate.ts'
 /**
  * `npm run defects` lists the planted defects: the seed that finds each, the promise that it breaks, and which patches no longer
  * apply. `-- --renew NAME` makes the unstaged changes of the source the patch of a defect, and takes them back.
- * `-- --count-seeds` finds each defect again.
+ * `-- --count-seeds` finds each defect again, or those that are named after it.
  */
 
 /**
@@ -56,12 +56,12 @@ function list(): boolean {
 }
 
 /**
- * Plays schedules from seed 1 on with each defect until one fails, on all cores, and writes what it finds. A random draw
+ * Plays schedules from seed 1 on with each of these defects until one fails, on all cores, and writes what it finds. A random draw
  * that is added to the service or to the simulator moves all seeds.
  * @returns whether each defect was found
  */
-async function countSeeds(runs: number): Promise<boolean> {
-  const waiting = [...defects]
+async function countSeeds(names: readonly string[], runs: number): Promise<boolean> {
+  const waiting = [...names]
   let missed = 0
   const count = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
@@ -79,7 +79,8 @@ async function countSeeds(runs: number): Promise<boolean> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({
+  const { values, positionals: named } = parseArgs({
+    allowPositionals: true,
     options: {
       renew: { type: 'string' },
       'count-seeds': { type: 'boolean', default: false },
@@ -91,7 +92,8 @@ if (import.meta.main) {
     const finding = defects.includes(renew) ? findingOf(renew) : undefined
     write(renew, finding, takeMistake(join(import.meta.dirname, '../..')))
   } else {
-    const succeeded = values['count-seeds'] ? await countSeeds(Number(values.runs)) : list()
+    const counted = named.length > 0 ? named : defects
+    const succeeded = values['count-seeds'] ? await countSeeds(counted, Number(values.runs)) : list()
     process.exitCode = succeeded ? 0 : 1
   }
 }
