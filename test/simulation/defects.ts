@@ -2,13 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { applyPatch, parsePatch } from 'diff'
+import { applyPatch, parsePatch, type StructuredPatch } from 'diff'
 
 const root = join(import.meta.dirname, '../..')
 const folder = join(import.meta.dirname, 'defects')
-
-/** How many lines around a change may differ from its patch. */
-const fuzzFactor = 4
 
 /** Where a defect is found: the first failing seed, counted from 1, and the promise that it breaks. */
 export interface Finding {
@@ -43,11 +40,20 @@ export function changedSources(
 ): Map<string, string> {
   const sources = parsePatch(patch).map((one) => {
     const path = String(one.newFileName).replace(/^b\//, '')
-    const changed = applyPatch(sourceOf(path), one, { fuzzFactor })
+    const changed = applied(one, sourceOf(path))
     if (changed === false) throw new Error(`renew this patch: ${name} does not apply to ${path}`)
     return [path, changed] as const
   })
   return new Map(sources)
+}
+
+/** Applies a patch. Lines around it may differ from it; all of them, if the lines that it removes tell where it belongs. */
+function applied(patch: StructuredPatch, source: string): string | false {
+  const isPlaced = patch.hunks.every(({ lines }) => lines.some((line) => line.startsWith('-')))
+  const compareLine = (_: number, line: string, operation: string, content: string) =>
+    operation === ' ' || line === content
+  const changed = applyPatch(source, patch, { fuzzFactor: 4 })
+  return changed === false && isPlaced ? applyPatch(source, patch, { compareLine }) : changed
 }
 
 /** Plants a defect in the modules that are imported from now on. */

@@ -33,6 +33,11 @@ describe('a planted defect', () => {
     expect(planted(moved)).toBe(moved.replace('sum(counted)', 'sum(lines)'))
   })
 
+  test('fits among lines that are all others, if it removes one', () => {
+    const rewritten = `const total = (lines) => {\n  const counted = []\n\n  return sum(counted)\n} // total\n`
+    expect(planted(rewritten)).toBe(rewritten.replace('sum(counted)', 'sum(lines)'))
+  })
+
   test('is to be renewed if the line that it changes is another one', () => {
     const reworded = before.replace('sum(counted)', 'sumOf(counted)')
     expect(() => planted(reworded)).toThrow('renew this patch: wrong-sum does not apply to total.ts')
