@@ -156,7 +156,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
       })
       const received = await answer.text()
       const { status } = answer
-      if (status === 500) console.error(await logged(answer.headers, local.activityFile))
+      if (status === 500) console.error(await faultsOf(answer.headers, local.activityFile))
       return { status, headers: answer.headers, text: received, json: parsed(received) }
     },
     placeOrder: (tenant, key = crypto.randomUUID()) =>
@@ -191,18 +191,17 @@ async function changed(settings: string, { id, changes }: Release): Promise<stri
   return file
 }
 
-/** Returns what the functions have logged about a response: a 500 does not say what is wrong. */
-async function logged(headers: Headers, activityFile: string): Promise<string> {
+/** Returns the faults that a function has logged for a response: a 500 does not say what is wrong. */
+async function faultsOf(headers: Headers, activityFile: string): Promise<string> {
   const id = headers.get('x-correlation-id')
-  const lines = (await readFile(activityFile, 'utf8')).split('\n').filter(Boolean)
-  const records = lines.map((line) => JSON.parse(line)).filter(({ kind }) => kind === 'log')
-  return records
-    .map(({ line }) => String(line))
-    .filter((line) => id !== null && line.includes(id))
-    .join('\n')
+  const entries = (await readFile(activityFile, 'utf8')).split('\n').map(parsed)
+  const records = entries.map((entry) => parsed(entry?.line)).filter((line) => line?.correlation_id === id)
+  const faults = records.flatMap(({ operation, fault }) => (fault ? [{ operation, fault }] : []))
+  return JSON.stringify(faults, null, 2)
 }
 
-function parsed(text: string): unknown {
+// biome-ignore lint/suspicious/noExplicitAny: responses and log lines have any shape
+function parsed(text: string): any {
   try {
     return JSON.parse(text)
   } catch {
