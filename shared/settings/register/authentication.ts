@@ -72,9 +72,15 @@ export const authentication = {
   ),
   'auth.roleClaim': setting(
     "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
-    claim,
+    v.pipe(
+      claim,
+      v.regex(/^(?!cognito:(?!groups$))/, 'Cognito sets no other claim of its own than cognito:groups'),
+    ),
   ),
-  'auth.scopeClaim': setting('Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)', claim),
+  'auth.scopeClaim': setting(
+    'Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)',
+    v.pipe(claim, v.regex(/^(?!cognito:)/, 'Cognito sets no claims of that name')),
+  ),
   'auth.nonce': setting(
     'Check of the nonce of a token, and the header with the value that the client chose (OpenID Connect Core 3.1.3.7)',
     v.strictObject({ mode: v.picklist(['bound', 'required', 'off']), header: headerName }),
