@@ -5,13 +5,13 @@ import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { importColumns } from '../settings/import-columns.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { Code, makeCode } from './code.ts'
 import { type LiveState, liveStates, updateTrigger } from './code-states.ts'
 import { newCode } from './code-store.ts'
 import { codeTextOf } from './code-text.ts'
-import { importColumns } from './import-columns.ts'
 
 /** A row: the body of POST /codes, and the state of the code. */
 const CodeRow = perSettings((settings) =>

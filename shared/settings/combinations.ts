@@ -1,6 +1,6 @@
-import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { SettingKey, Settings } from './register.ts'
 import { isReachedFirst } from './setting.ts'
+import { tenantNamePattern } from './tenant-name.ts'
 
 type Combination = (settings: Settings) => readonly (string | false | undefined)[]
 

@@ -1,11 +1,11 @@
 import { asOrder, changedOrder, orderPaid as paidEvents } from '../orders/order.ts'
-import { announcedStatuses, type OrderMove } from '../orders/order-moves.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { fail, ReportableError } from '../platform/base/failure.ts'
 import { defineEvent, type EventDefinition } from '../platform/events/event-definition.ts'
 import { ownerOf } from '../platform/table/keys.ts'
 import { asRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
+import { announcedStatuses, type OrderMove } from '../settings/order-moves.ts'
 import {
   CartUpdated,
   cartUpdated,

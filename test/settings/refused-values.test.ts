@@ -114,7 +114,6 @@ const rows: Row[] = [
   [{ 'cors.allowedOrigins': ['https://Shop.acme.cloud'] }, 'an origin as browsers send it'],
   [{ 'cors.allowedOrigins': ['https://shop.acme.cloud:443'] }, 'an origin as browsers send it'],
   [{ 'lists.searchFields': { orders: [] } }, 'at orders'],
-  [{ 'refunds.fields': ['id'] }, 'at 0'],
   [{ 'refunds.provider': { endpoint: 'mailto:pay@acme.cloud' } }, 'expected an address of https'],
   [{ 'auth.issuers': [{ ...issuer, algorithms: ['RS256'] }] }, 'expected a key (kty) for each of the algorithms'],
   [{ 'auth.issuers': [{ ...issuer, issuer: 'sessions' }] }, 'a name other than user_pool and sessions'],

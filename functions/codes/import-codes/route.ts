@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { importColumns } from '#shared/codes/import-columns.ts'
 import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { importColumns } from '#shared/settings/import-columns.ts'
 import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { importColumns } from '../../codes/import-columns.ts'
+import { importColumns } from '../import-columns.ts'
 import {
   count,
   currency,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { announcedStatuses, type OrderMove } from '../../orders/order-moves.ts'
+import { announcedStatuses, type OrderMove } from '../order-moves.ts'
 import { currency, fields, identifier, integer, list, nonEmpty, setting, some, text } from '../setting.ts'
 import { tenantPattern } from '../tenant-limits.ts'
 
