@@ -10,9 +10,8 @@ const countBy = v.pipe(
   some(v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: integer(1, 100) })),
   v.check((all) => new Set(all.map(({ by }) => by)).size === all.length, 'each kind may be named only once'),
   v.check((all) => {
-    const timesOf = (kind: string) => all.find(({ by }) => by === kind)?.times
-    const [all_, one] = [timesOf('source'), timesOf('source_and_email')]
-    return all_ === undefined || one === undefined || one < all_
+    const times = (kind: string) => all.find(({ by }) => by === kind)?.times
+    return (times('source_and_email') ?? 0) < (times('source') ?? Number.POSITIVE_INFINITY)
   }, 'the times of source must be above those of source_and_email, which it includes'),
 )
 

@@ -9,6 +9,18 @@ const transition = v.strictObject(
   'expected {from}: the event decides the status to which the order moves',
 )
 
+interface Statuses {
+  all: string[]
+  first: string
+  transitions: Record<OrderMove, { from: string[] }>
+}
+
+/** Returns the statuses that an order could get, or leave, and that are not among all. */
+function unlisted({ all, first, transitions }: Statuses): string[] {
+  const used = [first, ...moves.flatMap(([type, to]) => [to, ...transitions[type].from])]
+  return used.filter((status) => !all.includes(status))
+}
+
 /** Orders, their refunds, and lists. */
 export const orders = {
   'orders.createStatus': setting(
@@ -30,11 +42,8 @@ export const orders = {
         ),
       }),
       v.check(
-        ({ all, first, transitions }) =>
-          [first, ...moves.flatMap(([type, to]) => [to, ...transitions[type].from])].every((one) =>
-            all.includes(one),
-          ),
-        `all must contain first, each from, and ${moves.map(([, to]) => to).join(', ')}`,
+        (statuses) => unlisted(statuses).length === 0,
+        ({ input }) => `${unlisted(input).join(', ')} is not among all: ${input.all.join(', ')}`,
       ),
       v.check(
         ({ transitions }) => moves.every(([type, to]) => !transitions[type].from.includes(to)),
