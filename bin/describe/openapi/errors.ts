@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import {
   hasBody,
-  mayBeBlocked,
+  isForTenants,
   type Route,
   type RouteError,
   takesSession,
@@ -44,14 +44,14 @@ function commonErrorsOf(route: Route, settings: Settings): RouteError[] {
   const others: string[] = []
   // A parameter that is unknown, or repeated.
   if (!route.listing) others.push('VALIDATION.field.unknown', 'VALIDATION.field.format')
-  if (mayBeBlocked(route)) others.push('POLICY.account.locked')
+  if (isForTenants(route)) others.push('POLICY.account.locked')
   if (isDeprecated(route, settings)) others.push(settings['versioning.sunset'].code)
   if (route.reply.etag && !hasBody(route)) others.push('CONFLICT.etag.mismatch')
   if (isKeyed) others.push(settings['idempotency.missingKey'])
   if (isKeyed && settings['idempotency.whilePending'].status === 409)
     others.push('CONFLICT.idempotency.in_progress')
   // A route without options ignores all that could be invalid.
-  const codes = catalog.filter((code) => !route.ignoresOptions || !code.startsWith('VALIDATION.'))
+  const codes = catalog.filter((code) => !route.ignoresParameters || !code.startsWith('VALIDATION.'))
   const common = codes.filter((code) => others.includes(code) || expressions.some((one) => one.test(code)))
   // The code of a 413 may have another status elsewhere.
   return [{ code: settings['limits.tooLarge'], status: 413 }, ...common.map((code) => ({ code }))]
