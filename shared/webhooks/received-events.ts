@@ -87,7 +87,7 @@ export interface ReceivedEvent {
   handler: Handler
 }
 
-/** The handled events that move an order, one for each of shared/orders/order-moves.ts. */
+/** The handled events that move an order, one for each of shared/settings/order-moves.ts. */
 const orderEvents: Record<OrderMove, ReceivedEvent> = {
   'order.paid': { definition: OrderPaid, handler: orderMoved('order.paid', paidEvents) },
 }
