@@ -5,6 +5,7 @@ import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'
 import type { Call } from '#test/faults/faults.ts'
+import { fakeSentAt } from '#test/support/fake-queue.ts'
 import { naming } from '#test/support/naming.ts'
 import { handleReceived, receiveEvent } from '#test/support/received-events.ts'
 import { eventOf } from '#test/support/signed-events.ts'
@@ -137,9 +138,17 @@ describe('changes with an event that this release does not know', () => {
     const letter = { reason: 'this release does not know order.created.v1', change }
     dead.put(letter)
     dead.put(letter)
-    const { faults, ...numbers } = await redrive()
+    const { faults, ...numbers } = await redrive('outbox', () => fakeSentAt)
     expect(numbers).toMatchObject({ messages: 1, left: 1 })
     expect(faults).toEqual([`the function of an older release set it aside: ${letter.reason}`])
+  })
+
+  test('that were set aside twice, because the stream delivered them again, are harmless', async () => {
+    const [id = ''] = await place(1)
+    const [change] = around(await stream.read(), [id])
+    for (let n = 0; n < 2; n += 1) dead.put({ reason: 'an older release did not know it', change })
+    expect(await redrive()).toMatchObject({ messages: 2, left: 0 })
+    expect(new Set(published().map(({ event_id }) => event_id)).size).toBe(2)
   })
 
   test('are named and stay in the queue, and the others are published', async () => {
