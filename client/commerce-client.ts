@@ -1,5 +1,5 @@
-import createClient from 'openapi-fetch'
-import { BareAnswerError, CommerceError, envelopeOf } from './errors.ts'
+import createClient, { type HeadersOptions, mergeHeaders } from 'openapi-fetch'
+import { BareAnswerError, CallError, CommerceError, envelopeOf } from './errors.ts'
 import type { Data, Item, ListPath, Method, Options, Page, PathWith, Query } from './operations.ts'
 import { type Clock, retryingFetch, systemClock } from './retrying-fetch.ts'
 
@@ -46,8 +46,7 @@ type Call<M extends Method> = <P extends PathWith<M>, O extends Options<P, M>>(
 
 /**
  * The service, typed by openapi.json.
- * @throws an error of client/errors.ts, the reason of the request's aborted signal, or the error of the token
- * function
+ * @throws CallError, with the key of the call; TypeError for a key that is undefined or empty, before any attempt
  */
 export interface CommerceClient {
   GET: Call<'get'>
@@ -63,9 +62,11 @@ export interface CommerceClient {
   codes(query?: Query<'/codes'>): AsyncGenerator<Item<'/codes'>, void>
 }
 
+const keyHeader = 'Idempotency-Key'
+
 interface AnyOptions {
-  params?: { header?: Record<string, unknown>; query?: object }
-  headers?: Record<string, unknown>
+  params?: { header?: HeadersOptions; query?: object }
+  headers?: HeadersOptions
   body?: unknown
   parseAs?: string
 }
@@ -94,19 +95,22 @@ export function commerceClient(options: ClientOptions): CommerceClient {
   ) => Promise<{ data?: unknown; error?: unknown; response: Response }>
 
   async function call(method: Method, path: string, given: AnyOptions = {}): Promise<Answer<unknown>> {
-    const header = { ...given.params?.header }
-    if (method !== 'get') header['Idempotency-Key'] ??= newKey()
-    const key = header['Idempotency-Key'] as string | undefined
-    // CSV is the only body that is sent as text.
-    const headers = {
-      ...(typeof given.body === 'string' && { 'Content-Type': 'text/csv' }),
-      ...given.headers,
-    }
+    const key = keyOf(given) ?? (method === 'get' ? undefined : checkedKey(newKey()))
+    const headers = mergeHeaders(
+      // CSV is the only body that is sent as text.
+      typeof given.body === 'string' ? { 'Content-Type': 'text/csv' } : {},
+      given.headers,
+      given.params?.header,
+      key === undefined ? {} : { [keyHeader]: key },
+    )
     const { data, error, response } = await send(method, path, {
       ...given,
       parseAs: given.parseAs ?? 'text',
       headers,
-      params: { ...given.params, header },
+      params: { ...given.params, header: {} },
+    }).catch((thrown) => {
+      // For example, a middleware of the caller failed, or the content has not the form of `parseAs`.
+      throw thrown instanceof CallError ? thrown : new CallError('the call failed', key, { cause: thrown })
     })
     if (!response.ok && response.status !== 304) throw refusal(error, response, key)
     return {
@@ -157,6 +161,25 @@ export function commerceClient(options: ClientOptions): CommerceClient {
 }
 
 /**
+ * Returns the key that the caller passed.
+ * @throws TypeError if it is undefined or empty: a new key would repeat the effect of a call whose key was lost
+ */
+function keyOf({ params, headers }: AnyOptions): string | undefined {
+  const sent = [headers, params?.header].flatMap((each) =>
+    each instanceof Headers ? [...each] : Object.entries(each ?? {}),
+  )
+  const keys = sent.filter(([name]) => name.toLowerCase() === keyHeader.toLowerCase())
+  return keys.map(([, key]) => checkedKey(key)).at(-1)
+}
+
+function checkedKey(key: unknown): string {
+  if (typeof key === 'string' && key.trim() !== '') return key
+  throw new TypeError(
+    `the Idempotency-Key is ${key === undefined ? 'undefined' : 'empty'}: pass one, or none at all`,
+  )
+}
+
+/**
  * Returns the content of a success: a text for CSV, or else a value of JSON.
  * @throws BareAnswerError if it is neither
  */
@@ -165,8 +188,8 @@ function contentOf(text: unknown, response: Response, key: string | undefined): 
   if (response.headers.get('Content-Type')?.startsWith('text/csv')) return text
   try {
     return JSON.parse(String(text))
-  } catch {
-    throw new BareAnswerError(response, key)
+  } catch (cause) {
+    throw new BareAnswerError(response, key, { cause })
   }
 }
 

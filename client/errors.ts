@@ -3,7 +3,10 @@ import type { ErrorBody, KnownErrorCode } from './schema.ts'
 /** The error codes in openapi.json. A newer service may send others. */
 export type ErrorCode = KnownErrorCode | (string & {})
 
-/** The base class of all failed calls: `instanceof CallError` catches every one. */
+/**
+ * The base class of all failed calls: `instanceof CallError` catches every one. An error of this class itself says that
+ * the caller's own code failed, such as the token function. `cause` is its error, and the effect is unknown.
+ */
 export class CallError extends Error {
   /**
    * The key of the call; undefined for a read. Resending the same body with it continues what this call may have
@@ -49,8 +52,8 @@ export class CommerceError extends CallError {
 export class BareAnswerError extends CallError {
   readonly response: Response
 
-  constructor(response: Response, key?: string | null) {
-    super(`${response.status} without ${response.ok ? 'JSON' : 'an envelope'}`, key)
+  constructor(response: Response, key?: string | null, options?: ErrorOptions) {
+    super(`${response.status} without ${response.ok ? 'JSON' : 'an envelope'}`, key, options)
     this.response = response
   }
 }
@@ -60,6 +63,9 @@ export class ConnectionError extends CallError {}
 
 /** No response arrived in time. Whether the call had an effect is unknown. */
 export class TimeoutError extends CallError {}
+
+/** The signal of the caller ended the call; `cause` is its reason. Whether the call had an effect is unknown. */
+export class CanceledError extends CallError {}
 
 /** Returns the error of a response body; undefined if the body is no envelope. */
 export function envelopeOf(body: unknown): ErrorBody | undefined {

@@ -1,4 +1,4 @@
-import { type CallError, ConnectionError, envelopeOf, TimeoutError } from './errors.ts'
+import { CallError, CanceledError, ConnectionError, envelopeOf, TimeoutError } from './errors.ts'
 import { isWorthRetrying, nextWait, retryAfter, totalMilliseconds } from './retry.ts'
 
 /** The clock of the client; tests pass their own. */
@@ -31,7 +31,8 @@ export const systemClock: Clock = {
 
 /**
  * Returns a fetch that retries. Each attempt sends the same key and body, and the returned response is fully read.
- * @throws ConnectionError, TimeoutError when no attempt is left; the reason of the request's own signal at once
+ * @throws ConnectionError, TimeoutError when no attempt is left; CanceledError when the request's own signal fires;
+ *   CallError when the token function fails
  */
 export function retryingFetch(transport: Transport): (request: Request) => Promise<Response> {
   const { clock, random } = transport
@@ -43,7 +44,7 @@ export function retryingFetch(transport: Transport): (request: Request) => Promi
       const asked = 'response' in outcome ? retryAfter(outcome.response.headers, clock.now()) : undefined
       const progress = { attempts, elapsed: clock.now() - startedAt, retryAfter: asked }
       const wait = outcome.retryable ? nextWait(progress, random()) : undefined
-      if (wait !== undefined) await sleep(wait, request.signal, clock)
+      if (wait !== undefined) await sleep(wait, request, clock)
       else if ('response' in outcome) return outcome.response
       else throw outcome.failure
     }
@@ -53,23 +54,36 @@ export function retryingFetch(transport: Transport): (request: Request) => Promi
 async function attempt(request: Request, milliseconds: number, transport: Transport): Promise<Outcome> {
   const timeout = new AbortController()
   const cancelTimer = transport.clock.after(milliseconds, () => timeout.abort())
+  const signal = AbortSignal.any([request.signal, timeout.signal])
   try {
-    const token = await transport.token()
-    const headers = new Headers(request.headers)
-    if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
-    const signal = AbortSignal.any([request.signal, timeout.signal])
-    return await readWhole(await transport.fetch(new Request(request.clone(), { headers, signal })))
+    return await Promise.race([sendOnce(request, signal, transport), rejectionBy(signal)])
   } catch (thrown) {
-    if (request.signal.aborted) throw request.signal.reason
-    const key = request.headers.get('Idempotency-Key')
+    if (request.signal.aborted) throw canceled(request)
+    const key = keyOf(request)
     if (timeout.signal.aborted)
       return { failure: new TimeoutError('no answer came in time', key, { cause: thrown }), retryable: true }
     const lost = new ConnectionError('the connection gave no answer', key, { cause: thrown })
     if (isReset(thrown)) return { failure: lost, retryable: true }
-    throw isNetworkError(thrown) ? lost : thrown
+    throw isNetworkError(thrown) ? lost : new CallError('an attempt failed', key, { cause: thrown })
   } finally {
     cancelTimer()
   }
+}
+
+async function sendOnce(request: Request, signal: AbortSignal, transport: Transport): Promise<Outcome> {
+  const token = await transport.token()
+  const headers = new Headers(request.headers)
+  if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
+  return readWhole(await transport.fetch(new Request(request.clone(), { headers, signal })))
+}
+
+/** Rejects when the signal fires. The token function does not see the signal, and may never end. */
+function rejectionBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
 }
 
 /** Reads the body within the attempt, so that a truncated response counts as a failed one. */
@@ -103,20 +117,32 @@ const resets = [
 
 /** Browsers report no error code, so there every network error may be a reset. */
 function isReset(thrown: unknown): boolean {
-  const { code } = ((thrown as Error).cause ?? {}) as { code?: string }
-  return isNetworkError(thrown) && (code === undefined || resets.includes(code))
+  if (!isNetworkError(thrown)) return false
+  const { code } = (thrown.cause ?? {}) as { code?: string }
+  return code === undefined || resets.includes(code)
 }
 
 /** Compares names, because fetch may belong to another realm. */
-function isNetworkError(thrown: unknown): boolean {
+function isNetworkError(thrown: unknown): thrown is TypeError {
   return (thrown as Error | undefined)?.name === 'TypeError'
 }
 
-function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
+function keyOf(request: Request): string | null {
+  return request.headers.get('Idempotency-Key')
+}
+
+function canceled(request: Request): CanceledError {
+  return new CanceledError('the signal of the caller ended the call', keyOf(request), {
+    cause: request.signal.reason,
+  })
+}
+
+function sleep(milliseconds: number, request: Request, clock: Clock): Promise<void> {
+  const { signal } = request
   return new Promise((resolve, reject) => {
     const stop = () => {
       cancelTimer()
-      reject(signal.reason)
+      reject(canceled(request))
     }
     const cancelTimer = clock.after(milliseconds, () => {
       signal.removeEventListener('abort', stop)

@@ -41,6 +41,7 @@ PASSWORD_RESETS = {"AWSCognitoIdentityProviderService." + name for name in ("For
 
 
 FORBIDDEN = "Forbidden"
+FORWARDED_FOR = b"x-forwarded-for"
 
 
 class Refused(Exception):
@@ -158,9 +159,15 @@ def guarded(app, *, key_id: str, secret: str, ports: list[int], origins: list[st
                 message = {**message, "headers": kept}
             await send(message)
 
-        await app(scope, receive, send_to_no_page)
+        await app(with_address(scope), receive, send_to_no_page)
 
     return gate
+
+
+def with_address(scope) -> dict:
+    """Returns the request with the address of the connection. The engine takes it from a header that anybody can send."""
+    others = [(name, value) for name, value in scope["headers"] if name.lower() != FORWARDED_FOR]
+    return {**scope, "headers": [*others, (FORWARDED_FOR, scope["client"][0].encode())]}
 
 
 def permits_all(name: bytes, value: bytes) -> bool:

@@ -17,7 +17,7 @@ SHOWN_HEADERS = {
     "if-none-match", "link", "location", "origin", "referer", "referrer-policy", "retry-after",
     "strict-transport-security", "sunset", "traceparent", "user-agent", "vary", "webhook-id", "webhook-timestamp",
     "www-authenticate", "x-audit-log-reason", "x-cart-id", "x-content-type-options", "x-correlation-id",
-    "x-frame-options", "x-request-timeout",
+    "x-forwarded-for", "x-frame-options", "x-request-timeout",
 }
 # A `token_type` is no secret.
 SECRET_NAME = r"(?:password|token(?!_type)|secret|session|credential|signature|api[_-]?key)"

@@ -1,13 +1,13 @@
 import { lookup as lookUp } from 'node:dns/promises'
 import { internet, type Network } from '../platform/formats/fetch-file.ts'
-import { isPublicAddress, literalAddress, publicUrl } from '../platform/formats/public-address.ts'
+import { isPublicAddress, literalAddress, publicUrl, urlOf } from '../platform/formats/public-address.ts'
 import type { Settings } from '../settings/register.ts'
 
 const loopback = /^(127(\.\d{1,3}){3}|::1)$/
 
 /** Returns whether a subscriber may have this URL, as deliveries.addresses says. */
 export function isSubscriberUrl(text: string, settings: Settings): boolean {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = urlOf(text)
   if (url?.username !== '' || url.password !== '') return false
   if (isLoopbackUrl(url, settings)) return url.protocol === 'http:' || url.protocol === 'https:'
   return publicUrl(url)

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import type { Middleware } from 'openapi-fetch'
 import { freePort } from '#test/support/free-port.ts'
 import { runs } from '#test/support/runs.ts'
 import {
   BareAnswerError,
+  CallError,
+  CanceledError,
   CommerceError,
   ConnectionError,
   commerceClient,
@@ -28,6 +31,11 @@ const refused = (http: number, code: string, retryable: boolean, headers = {}): 
   },
 })
 const busy = (headers = {}) => refused(503, 'DEPENDENCY.unavailable', true, headers)
+
+const thrown = (reason: unknown): never => {
+  throw reason
+}
+const page = async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })
 
 let server: ScriptedServer
 beforeAll(async () => {
@@ -181,34 +189,152 @@ describe('each kind of failure is a separate error', () => {
     expect((await place([step, placed])).outcome.data).toEqual({ id: 'o1' })
   })
 
-  test('a page that a proxy sends as a success, with the key of the call', async () => {
-    const fetch = async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })
-    const client = commerceClient({ baseUrl: 'http://127.0.0.1', fetch, newKey: () => 'first' })
-    const failed = await client.POST('/v1/orders', { body: order }).catch((thrown) => thrown)
-    expect(failed).toBeInstanceOf(BareAnswerError)
-    expect([failed.message, failed.idempotency_key]).toEqual(['200 without JSON', 'first'])
-  })
-
   test('a refused connection is not retried', async () => {
     const time = testTime()
     const client = commerceClient({ baseUrl: `http://127.0.0.1:${await freePort()}`, ...time })
     await expect(client.GET('/health')).rejects.toBeInstanceOf(ConnectionError)
     expect(time.waits).toEqual([])
   })
+})
 
-  test('the signal of the caller ends the call during an attempt and between two', async () => {
-    for (const steps of [[{ hangs: true }], [busy()]] as Step[][]) {
-      const caller = new AbortController()
-      const time = testTime()
-      server.play(steps, { ...time, expire: () => caller.abort(new Error('enough')) })
-      const random = () => {
-        caller.abort(new Error('enough'))
-        return 0
-      }
-      const client = commerceClient({ baseUrl: server.base_url, ...time, random })
-      await expect(client.GET('/health', { signal: caller.signal })).rejects.toThrow('enough')
-      expect(server.received).toHaveLength(1)
+describe('the key of a call', () => {
+  const failure = new Error('enough')
+  /** Fails in the second attempt. */
+  const failing = (reason: unknown) => {
+    let calls = 0
+    return async () => {
+      calls += 1
+      if (calls === 2) throw reason
+      return 't'
     }
+  }
+  const hanging = () => new Promise<string>(() => {})
+  const broken = () => Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } })
+
+  /** Ways in which a call fails, with what they change. */
+  type Way = (caller: AbortController) => {
+    steps?: Step[]
+    client?: Partial<Parameters<typeof commerceClient>[0]>
+    call?: { parseAs?: 'json'; middleware?: Middleware[] }
+    /** The caller's signal fires during the attempt. */
+    aborts?: true
+  }
+  const canceling = (caller: AbortController) => () => {
+    caller.abort(failure)
+    return 0
+  }
+  test.each<[string, new (...given: never[]) => CallError, unknown, Way]>([
+    ['an envelope', CommerceError, undefined, () => ({ steps: [busy()] })],
+    ['an answer of a proxy', BareAnswerError, undefined, () => ({ steps: [{ status: 502, body: 'none' }] })],
+    [
+      'a success that is no JSON',
+      BareAnswerError,
+      { name: 'SyntaxError' },
+      () => ({ client: { fetch: page } }),
+    ],
+    ['a reset connection', ConnectionError, { name: 'TypeError' }, () => ({ steps: [{ cut: 'at once' }] })],
+    ['a truncated answer', ConnectionError, { name: 'TypeError' }, () => ({ steps: [{ cut: 'half way' }] })],
+    [
+      'a refused connection',
+      ConnectionError,
+      broken(),
+      () => ({ client: { fetch: async () => thrown(broken()) } }),
+    ],
+    ['no answer', TimeoutError, { name: 'AbortError' }, () => ({ steps: [{ hangs: true }] })],
+    [
+      'a token that never comes',
+      TimeoutError,
+      { name: 'AbortError' },
+      () => ({ client: { token: hanging } }),
+    ],
+    ['the signal, in an attempt', CanceledError, failure, () => ({ steps: [{ hangs: true }], aborts: true })],
+    [
+      'the signal, between attempts',
+      CanceledError,
+      failure,
+      (caller) => ({ client: { random: canceling(caller) } }),
+    ],
+    [
+      'the signal, while the token does not come',
+      CanceledError,
+      failure,
+      (caller) => ({
+        client: {
+          token: () => {
+            setImmediate(canceling(caller))
+            return hanging()
+          },
+        },
+      }),
+    ],
+    ['the token', CallError, failure, () => ({ client: { token: failing(failure) } })],
+    ['the token, without a reason', CallError, undefined, () => ({ client: { token: failing(undefined) } })],
+    [
+      'another error of fetch',
+      CallError,
+      failure,
+      () => ({ client: { fetch: async () => thrown(failure) } }),
+    ],
+    [
+      'a number that cannot be drawn',
+      CallError,
+      failure,
+      () => ({ client: { random: () => thrown(failure) } }),
+    ],
+    [
+      'content of another form',
+      CallError,
+      { name: 'SyntaxError' },
+      () => ({ client: { fetch: page }, call: { parseAs: 'json' } }),
+    ],
+    [
+      'a middleware',
+      CallError,
+      failure,
+      () => ({ call: { middleware: [{ onResponse: () => thrown(failure) }] } }),
+    ],
+  ])('is on the error of %s', async (_, kind, cause, way) => {
+    const caller = new AbortController()
+    const { steps = [busy()], client, call, aborts } = way(caller)
+    const time = testTime()
+    server.play(steps, aborts ? { ...time, expire: canceling(caller) } : time)
+    const { POST } = commerceClient({ baseUrl: server.base_url, ...time, newKey: () => 'first', ...client })
+    const error = await POST('/v1/orders', { body: order, signal: caller.signal, ...call }).catch((e) => e)
+    expect(error.constructor).toBe(kind)
+    expect(error).toMatchObject({ name: kind.name, idempotency_key: 'first' })
+    expect([error.cause]).toMatchObject([cause])
+  })
+
+  test('is on the error of a time limit of the caller, which has the name of another error', async () => {
+    const client = commerceClient({ baseUrl: server.base_url, newKey: () => 'first', token: hanging })
+    const call = client.POST('/v1/orders', { body: order, signal: AbortSignal.timeout(1) })
+    const cause = expect.objectContaining({ name: 'TimeoutError' })
+    await expect(call).rejects.toMatchObject({ name: 'CanceledError', idempotency_key: 'first', cause })
+  })
+
+  test.each([
+    ['undefined', { params: { header: { 'Idempotency-Key': undefined } } }],
+    ['empty', { params: { header: { 'Idempotency-Key': ' ' } } }],
+    ['empty, in lower case', { params: { header: { 'idempotency-key': '' } } }],
+    ['undefined, among the headers', { headers: { 'Idempotency-Key': undefined } }],
+    ['empty, among the headers', { headers: new Headers({ 'Idempotency-Key': '' }) }],
+  ])('is refused if it is %s', async (_, call) => {
+    server.play([placed], testTime())
+    const client = commerceClient({ baseUrl: server.base_url })
+    const error = await client.POST('/v1/orders', { body: order, ...(call as object) }).catch((e) => e)
+    expect(error).toBeInstanceOf(TypeError)
+    expect(server.received).toEqual([])
+  })
+
+  test.each([
+    ['the parameters', { params: { header: { 'Idempotency-Key': 'mine' } } }],
+    ['the headers', { headers: { 'idempotency-key': 'mine' } }],
+    ['an object of headers', { headers: new Headers({ 'Idempotency-Key': 'mine' }) }],
+  ])('is taken from %s', async (_, call) => {
+    server.play([placed], testTime())
+    const client = commerceClient({ baseUrl: server.base_url })
+    const answer = await client.POST('/v1/orders', { body: order, ...(call as object) })
+    expect([answer.idempotency_key, server.received[0]?.key]).toEqual(['mine', 'mine'])
   })
 })
 
@@ -226,15 +352,11 @@ describe('requests', () => {
     expect(server.received.map(({ authorization }) => authorization)).toEqual(['Bearer t1', 'Bearer t2'])
   })
 
-  test('use the caller’s key, send none for reads, and join list values with commas', async () => {
+  test('send no key for reads, and join list values with commas', async () => {
     const time = testTime()
     server.play([{ status: 200, body: {} }], time)
     const client = commerceClient({ baseUrl: server.base_url, ...time })
-    await client.POST('/v1/orders', { body: order, params: { header: { 'Idempotency-Key': 'mine' } } })
     await client.GET('/v1/orders', { params: { query: { 'status.in': ['paid', 'active'] } } })
-    expect(server.received).toMatchObject([
-      { key: 'mine' },
-      { key: undefined, url: '/v1/orders?status.in=paid,active' },
-    ])
+    expect(server.received).toMatchObject([{ key: undefined, url: '/v1/orders?status.in=paid,active' }])
   })
 })

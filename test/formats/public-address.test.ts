@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { fileUrl, isPublicAddress } from '#shared/platform/formats/public-address.ts'
+import { timeRatio } from '#test/support/linear-time.ts'
 
 const refused = (code: string) => expect.objectContaining({ code })
 const attempt = (url: string) => {
@@ -84,6 +85,7 @@ describe('a file_url', () => {
     ['mailto:files@10.0.0.1', 'https_url'],
     ['https://', 'https_url'],
     ['//example.com', 'https_url'],
+    [`https://${'a.'.repeat(126)}ab`, 'https_url'],
     ['https://[fe80::1%25eth0]/', 'https_url'],
     ['https://user:secret@example.com/', 'credentials'],
     ['https://user@example.com/', 'credentials'],
@@ -92,6 +94,16 @@ describe('a file_url', () => {
       code: 'VALIDATION.field.format',
       details: { fields: { file_url: { reason } } },
     })
+  })
+
+  test('of the longest host is accepted', () => {
+    const host = `${'a.'.repeat(126)}a`
+    expect(attempt(`https://${host}/`)).toBe(host)
+  })
+
+  test('is rejected in linear time, however many dots its host has', () => {
+    const textOf = (length: number) => `https://a${'.'.repeat(length)}a/`
+    expect(timeRatio(attempt, textOf, 200_000)).toBeLessThan(4)
   })
 
   test('is rejected in every notation of a private IPv4 address', () => {

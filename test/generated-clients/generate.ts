@@ -130,7 +130,7 @@ async function rubyClient(): Promise<GeneratedClient> {
 }
 
 async function javaClient(): Promise<GeneratedClient> {
-  const libraries = join(await mavenArtifacts('generated-java-client', ...javaLibraries), '*')
+  const libraries = join(await mavenArtifacts('generated-java-client', javaLibraries), '*')
   const packages =
     'library=okhttp-gson,invokerPackage=commerce,apiPackage=commerce.api,modelPackage=commerce.model'
   const forms = 'useJakartaEe=true,openApiNullable=false,useSingleRequestParameter=true'

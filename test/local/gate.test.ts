@@ -14,7 +14,9 @@ import type { LocalAws } from '#bin/local/environment.ts'
 import { directoryOf } from '#bin/local/local-service.ts'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 import { freePort } from '#test/support/free-port.ts'
+import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import { type AwsRequest, signedHeaders } from '#test/support/signed-request.ts'
+import { responsesTo, specialTargets } from './request-targets.ts'
 
 const page = 'http://localhost:5173'
 const port = await freePort()
@@ -295,6 +297,44 @@ describe('the paths of the engine itself', () => {
   ])('are refused %s', async (_, sent) => {
     expect((await send({ path: '/_ministack/health', ...sent })).status).toBe(403)
   })
+})
+
+test('every request target gets a response', async () => {
+  const targets = specialTargets.flatMap((target) => [target, api + target])
+  expect(await responsesTo(`127.0.0.1:${port}`, targets)).toBe(targets.length)
+  expect((await send({ path: '/_ministack/health', headers: ownHeaders(aws) })).status).toBe(200)
+})
+
+describe('the address of a caller', () => {
+  let path: string
+  let upstream: HttpServer
+  afterAll(() => upstream?.stop())
+  beforeAll(async () => {
+    // The engine takes the address of an event from this header.
+    upstream = await startHttpServer(({ headers }, response) => response.end(headers['x-forwarded-for']))
+    const call = async (method: string, path: string, input: object = {}) => {
+      const headers = { 'Content-Type': 'application/json' }
+      const body = method === 'GET' ? '' : JSON.stringify(input)
+      const answer = await sendSigned({ service: 'apigateway', method, path, headers, body })
+      expect(answer.status).toBeLessThan(300)
+      return JSON.parse(answer.body)
+    }
+    const { id } = await call('POST', '/restapis', { name: 'address' })
+    const { item } = await call('GET', `/restapis/${id}/resources`)
+    const get = `/restapis/${id}/resources/${item[0].id}/methods/GET`
+    await call('PUT', get, { authorizationType: 'NONE' })
+    const integration = { type: 'HTTP_PROXY', integrationHttpMethod: 'GET', uri: upstream.url }
+    await call('PUT', `${get}/integration`, integration)
+    await call('POST', `/restapis/${id}/deployments`, { stageName: 'local' })
+    path = `/restapis/${id}/local/_user_request_/`
+  })
+
+  test.each<Record<string, string>>([{}, { 'X-Forwarded-For': '198.51.100.1' }, { 'x-forwarded-for': '' }])(
+    'is that of the connection with %j',
+    async (headers) => {
+      expect(await send({ path, headers })).toMatchObject({ status: 200, body: '127.0.0.1' })
+    },
+  )
 })
 
 describe('without credentials, as on AWS,', () => {

@@ -80,6 +80,8 @@ describe('the address of a subscriber', () => {
     ['http://:word@localhost', false, false],
     ['ftp://localhost', false, false],
     ['nonsense', false, false],
+    [`https://${'a.'.repeat(126)}a`, true, true],
+    [`https://${'a.'.repeat(126)}ab`, false, false],
   ])('%s is permitted locally: %s, and on AWS: %s', (url, locally, onAws) => {
     expect(isSubscriberUrl(url, localSettings)).toBe(locally)
     expect(isSubscriberUrl(url, otherSettings)).toBe(onAws)

@@ -54,7 +54,7 @@ export async function stopAfterRun(): Promise<void> {
  */
 export async function startDynamodbLocal(jvm: readonly string[] = []): Promise<DynamodbLocal> {
   const artifacts = [`software.amazon.dynamodb:DynamoDBLocal:${version}`, ...sqliteOfAppleSilicon]
-  const jars = await mavenArtifacts(`dynamodb-local-${version}`, ...artifacts)
+  const jars = await mavenArtifacts(`dynamodb-local-${version}`, artifacts)
   const java = await javaCommand()
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()

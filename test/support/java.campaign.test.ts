@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -47,24 +48,38 @@ describe('the mirror of Maven Central', () => {
   })
   afterAll(() => new Promise((resolve) => mirror.close(resolve)))
 
+  const jgoSettings = () => `[repositories]\ncentral = ${address}\n`
+  const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex')
+
   test.each([
     [
       '.m2/settings.xml',
       () => `<settings><mirrors><mirror>
         <mirrorOf>central</mirrorOf><url>${address}</url></mirror></mirrors></settings>`,
     ],
-    ['.config/jgo.conf', () => `[repositories]\ncentral = ${address}\n`],
+    ['.config/jgo.conf', jgoSettings],
   ])('is the one of %s', async (file, textOf) => {
+    expect(await fetched(file, textOf(), sha256(emptyZip))).toBe("[ 'sample-1.jar' ]")
+  })
+
+  test('delivers no file of another hash', async () => {
+    const fetching = fetched('.config/jgo.conf', jgoSettings(), sha256(Buffer.from('other')))
+    await expect(fetching).rejects.toThrow(`${sha256(emptyZip)}  sample-1.jar`)
+  })
+
+  /** Fetches a jar with a file of settings, and returns the names of the fetched files. */
+  async function fetched(file: string, text: string, hash: string): Promise<string> {
     const home = await mkdtemp(join(scratch, 'home-'))
     await mkdir(join(home, file, '..'), { recursive: true })
-    await writeFile(join(home, file), textOf())
+    await writeFile(join(home, file), text)
+    const hashes = join(home, 'jars.sha256')
+    await writeFile(hashes, `${hash}  sample-1.jar\n`)
     const name = `sample-${crypto.randomUUID()}`
     const program = `import { readdir, rm } from 'node:fs/promises'
       import { mavenArtifacts } from './java.ts'
-      const folder = await mavenArtifacts('${name}', 'example:sample:1')
+      const folder = await mavenArtifacts('${name}', ['example:sample:1'], '${hashes}')
       console.log(await readdir(folder))
       await rm(folder, { recursive: true })`
-    const M2_REPO = join(home, 'repository')
-    expect(await print(program, { HOME: home, M2_REPO })).toBe("[ 'sample-1.jar' ]")
-  })
+    return print(program, { HOME: home, M2_REPO: join(home, 'repository') })
+  }
 })

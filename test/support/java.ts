@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -29,13 +30,18 @@ export async function hasJdk(): Promise<boolean> {
 /** The program of jgo, which checks certificates with those of the system, as pip does. */
 const jgo = 'import truststore; truststore.inject_into_ssl(); from jgo.__main__ import main; main()'
 
+/** The SHA-256 of each file that may be fetched, in the format of sha256sum. */
+const pinned = join(import.meta.dirname, 'jars.sha256')
+
 /**
  * Fetches artifacts and all that they need from Maven Central, or from the mirror of it that this machine uses, once.
  * @param name of the folder in the cache; another set of artifacts needs another name
  * @param artifacts coordinates: `group:artifact:version`, or `group:artifact:version::type`
+ * @param hashes the file that lists the files that may be fetched
  * @returns the folder of jars
+ * @throws Error for a file that is not listed, or whose content has another hash
  */
-export async function mavenArtifacts(name: string, ...artifacts: string[]): Promise<string> {
+export async function mavenArtifacts(name: string, artifacts: string[], hashes = pinned): Promise<string> {
   const folder = join(cache, name)
   if (existsSync(folder)) return folder
   await mkdir(cache, { recursive: true })
@@ -49,6 +55,7 @@ export async function mavenArtifacts(name: string, ...artifacts: string[]): Prom
         await rename(join(fetched, part, file), join(jars, file))
       }
     }
+    await refuseUnlisted(jars, hashes)
     // A rename is atomic for other runs. If another run was faster, its folder is used.
     await rename(jars, folder).catch((error) => {
       if (!existsSync(folder)) throw error
@@ -57,6 +64,17 @@ export async function mavenArtifacts(name: string, ...artifacts: string[]): Prom
     await rm(scratch, { recursive: true, force: true })
   }
   return folder
+}
+
+async function refuseUnlisted(folder: string, hashes: string): Promise<void> {
+  const listed = new Set((await readFile(hashes, 'utf8')).split('\n'))
+  const found = (await readdir(folder)).map(async (file) => {
+    const hash = createHash('sha256').update(await readFile(join(folder, file)))
+    return `${hash.digest('hex')}  ${file}`
+  })
+  const unlisted = (await Promise.all(found)).filter((line) => !listed.has(line))
+  if (unlisted.length > 0)
+    throw new Error(`${hashes} does not list what was fetched:\n${unlisted.join('\n')}`)
 }
 
 async function fetchArtifacts(scratch: string, artifacts: string[]): Promise<string> {

@@ -78,6 +78,17 @@ describe('the pipeline', () => {
   })
 })
 
+test.each(['docs/examples/github-actions.yml', '.github/workflows/ci.yml'])(
+  '%s uses actions of one commit, which no tag can replace',
+  (file) => {
+    const actions = read(file).match(/uses:.*/g) ?? []
+    expect(actions).not.toEqual([])
+    expect(actions.filter((action) => !/^uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v[\d.]+$/.test(action))).toEqual(
+      [],
+    )
+  },
+)
+
 describe('the policy of operators', () => {
   const actions = actionsIn('docs/examples/operator-policy.json')
 

@@ -125,8 +125,9 @@ export async function serveSite(
       return
     }
     if (answer(request, response)) return
-    const { pathname } = new URL(url, origin)
-    const file = pathname === '/' ? 'index.html' : pathname.slice(1)
+    // A target such as `//` is no URL.
+    const [path = ''] = url.split('?', 1)
+    const file = path === '/' ? 'index.html' : path.slice(1)
     const body = site.get(file)
     const headers = { 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff' }
     const mediaType = mediaTypes[extname(file)] ?? 'application/octet-stream'

@@ -20,6 +20,15 @@ export function isPublicAddress(text: string): boolean {
 /** Names of this machine and of private networks: RFC 6761, RFC 6762, RFC 8375 and ICANN's `internal`. */
 const localName = /^[^.]*$|(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/
 
+/** The characters of the longest name (RFC 1035 2.3.4). A pattern on a longer one may take time quadratic in its length. */
+const maxHostLength = 253
+
+/** Parses a URL. @returns undefined for a text that is no URL, or whose host is longer than any name */
+export function urlOf(text: string): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && url.hostname.length <= maxHostLength ? url : undefined
+}
+
 /** Returns whether the host of a URL is a name that is never public; names without a dot are not. */
 function isLocalName(url: URL): boolean {
   return localName.test(url.hostname.replace(/\.+$/, ''))
@@ -38,7 +47,7 @@ export function literalAddress(url: URL): string | undefined {
  * @throws VALIDATION.url.private_range for a local name or an address that is not public, VALIDATION.field.format
  */
 export function fileUrl(text: string, field: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = urlOf(text)
   if (url && url.hostname !== '' && isPrivateHost(url)) throw privateRange(field)
   if (url?.protocol !== 'https:')
     throw failField('VALIDATION.field.format', field, {
