@@ -5,6 +5,7 @@ import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
+import { tenantNamePattern } from '../platform/identity/caller.ts'
 import { publishedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
@@ -72,6 +73,17 @@ export function accountOf(tenant: string, settings: Settings): string {
   if (Object.hasOwn(accounts, tenant)) return accounts[tenant] as string
   if (prefix === undefined) throw fail('POLICY.refund.no_account')
   return `${prefix}${tenant}`
+}
+
+/** Returns the tenant of one of the provider's accounts; undefined if the settings define none. */
+export function tenantOfAccount(account: string, settings: Settings): string | undefined {
+  const { accounts, prefix } = settings['refunds.account']
+  const named = Object.keys(accounts).find((tenant) => accounts[tenant] === account)
+  if (named !== undefined || prefix === undefined || !account.startsWith(prefix)) return named
+  const tenant = account.slice(prefix.length)
+  // A named account takes precedence over the prefix.
+  const isOwn = tenantNamePattern(settings).test(tenant) && !Object.hasOwn(accounts, tenant)
+  return isOwn ? tenant : undefined
 }
 
 export const RefundSucceeded = defineResourceEvent({

@@ -7,13 +7,13 @@ import {
   attempts,
   type CallOptions,
   causeOf,
-  metadataName,
   read,
   type StripeError,
   type StripeOptions,
   stripeClient,
   within,
 } from './stripe-client.ts'
+import { metadataName, stripeStatuses } from './stripe-refund.ts'
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
@@ -127,31 +127,11 @@ async function remainingOf(
   }
 }
 
-const statuses = {
-  succeeded: 'succeeded',
-  pending: 'pending',
-  requires_action: 'pending',
-  failed: 'failed',
-  canceled: 'failed',
-} as const
-
 function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
-  switch (status) {
-    case 'succeeded':
-    case 'pending':
-    case 'requires_action':
-    case 'failed':
-    case 'canceled':
-      return {
-        status: statuses[status],
-        providerRefundId: id,
-        currency: currency?.toUpperCase(),
-        replayed,
-      }
-    default:
-      // The client treats JSON without an error as success, even a gateway's 5xx.
-      throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
-  }
+  const known = stripeStatuses.get(status)
+  // The client treats JSON without an error as success, even a gateway's 5xx.
+  if (!known) throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
+  return { status: known, providerRefundId: id, currency: currency?.toUpperCase(), replayed }
 }
 
 /**

@@ -4,12 +4,11 @@ import { findCart } from '#shared/carts/cart-store.ts'
 import type { Entity, Item } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
-import { declaredTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { handleReceived } from '#test/support/received-events.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { eventOf, webhookSecret } from '#test/support/signed-events.ts'
@@ -111,10 +110,7 @@ interface Received {
 }
 async function receiveAndHandle(service: Service, event: ReturnType<typeof eventOf>): Promise<void> {
   await receive(service, event)
-  await handleEvent(event.event_id, {
-    ...service.runtime,
-    table: declaredTable('webhooks.handle', service.table),
-  })
+  await handleReceived(service, event.event_id)
 }
 
 describe('webhooks', () =>

@@ -1,0 +1,78 @@
+import * as v from 'valibot'
+import { timestamp } from '../platform/base/clock.ts'
+import type { Refund } from '../refunds/refund.ts'
+import type { ProviderReport } from '../refunds/refund-states.ts'
+import { findRefund } from '../refunds/refund-store.ts'
+import { settleRefund } from '../refunds/settle-refund.ts'
+import { metadataName, stripeStatuses } from '../refunds/stripe-refund.ts'
+import type { Handler, HandlerContext } from './handler.ts'
+import { StoredData } from './stripe-event.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+
+type Data = v.InferOutput<typeof StoredData>
+type StripeRefund = NonNullable<Data['refund']>
+
+/**
+ * Applies what Stripe says about a refund. The owner of an account can edit the metadata of its refunds, and live endpoints
+ * get test events, too: a report counts only if everything that it names is the refund's. Any other is ignored, because
+ * Stripe would repeat it in vain. A refund that was made outside the service is left to the daily comparison.
+ */
+const refundReport: Handler = async (event, context) => {
+  const { data, refund: named, isOfMode } = await readData(event, context)
+  if (!isOfMode || !named || data.tenant_id === undefined) return 'ignored'
+  const refund = await findRefund(context.table, data.tenant_id, named.metadata[metadataName])
+  if (!refund || !isAbout(refund, data, named)) return 'ignored'
+  const report = reportOf(event, data, named)
+  // Stripe never pays a failed refund, so a success that seems to follow a reversal is older: see reportOf.
+  const { effects } = await settleRefund(refund, report, context)
+  return Object.keys(effects).length > 0 ? effects : 'stale'
+}
+
+/** The account can no longer be refunded. The settings name its tenant until a deployer changes them. */
+const accountLost: Handler = async (event, context) => {
+  const { data, isOfMode } = await readData(event, context)
+  if (isOfMode && data.tenant_id !== undefined)
+    context.alert('PROVIDER_ACCOUNT_LOST', { tenant: data.tenant_id })
+  return 'ignored'
+}
+
+/** The handlers of Stripe's events by type. All other types are ignored. */
+export const stripeHandlers: ReadonlyMap<string, Handler> = new Map([
+  ['refund.created', refundReport],
+  ['refund.updated', refundReport],
+  ['refund.failed', refundReport],
+  ['charge.refund.updated', refundReport],
+  ['account.application.deauthorized', accountLost],
+])
+
+async function readData({ data: stored }: WebhookEvent, { paymentsKey }: HandlerContext) {
+  const data = v.parse(StoredData, stored)
+  const isOfMode = data.livemode === isLive(await paymentsKey())
+  return { data, refund: data.refund, isOfMode }
+}
+
+/** Returns whether a key of Stripe's is one of live mode: `sk_live_…`, `rk_live_…`, `sk_org_live_…`. */
+function isLive(key: string): boolean {
+  return /^[a-z]+(_org)?_live_/.test(key)
+}
+
+function isAbout(refund: Refund, { id, account }: Data, { charge, amount }: StripeRefund): boolean {
+  const { provider_refund_id = id } = refund
+  return (
+    refund.account === account &&
+    refund.charge_id === charge &&
+    refund.amount === amount &&
+    provider_refund_id === id
+  )
+}
+
+/**
+ * Returns the report of an event: the status of its refund at that time. Stripe states the time in whole seconds. A failure
+ * counts as the end of its second: it must not look older than the payout that it reverses. Any other status counts as the
+ * start. So the order of the statuses within a second is that of Stripe, which pays no refund that has failed.
+ */
+function reportOf({ occurred_at }: WebhookEvent, { id }: Data, refund: StripeRefund): ProviderReport {
+  const status = stripeStatuses.get(refund.status) as ProviderReport['status']
+  const at = status === 'failed' ? timestamp(Date.parse(occurred_at) + 999) : occurred_at
+  return { status, at, provider_refund_id: id, currency: refund.currency.toUpperCase() }
+}
