@@ -26,6 +26,7 @@ export type StripeEvent = v.InferOutput<ReturnType<typeof stripeEvent>>
 
 /** What the service reads of Stripe's refund, in the data of an event. */
 const StripeRefund = v.object({
+  id: name,
   charge: name,
   amount: v.pipe(v.number(), v.safeInteger()),
   currency: v.pipe(v.string(), v.regex(/^[a-z]{3}$/)),

@@ -9,8 +9,7 @@ import type { Handler, HandlerContext } from './handler.ts'
 import { StoredData } from './stripe-event.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
-type Data = v.InferOutput<typeof StoredData>
-type StripeRefund = NonNullable<Data['refund']>
+type StripeRefund = NonNullable<v.InferOutput<typeof StoredData>['refund']>
 
 /**
  * Applies what Stripe says about a refund. The owner of an account can edit the metadata of its refunds, and live endpoints
@@ -18,13 +17,13 @@ type StripeRefund = NonNullable<Data['refund']>
  * Stripe would repeat it in vain. A refund that was made outside the service is left to the daily comparison.
  */
 const refundReport: Handler = async (event, context) => {
-  const { data, refund: named, isOfMode } = await readData(event, context)
-  if (!isOfMode || !named || data.tenant_id === undefined) return 'ignored'
-  const refund = await findRefund(context.table, data.tenant_id, named.metadata[metadataName])
-  if (!refund || !isAbout(refund, data, named)) return 'ignored'
-  const report = reportOf(event, data, named)
-  // Stripe never pays a failed refund, so a success that seems to follow a reversal is older: see reportOf.
-  const { effects } = await settleRefund(refund, report, context)
+  const { data, isOfMode } = await readData(event, context)
+  const { tenant_id, account, refund: ofStripe } = data
+  if (!isOfMode || !ofStripe || tenant_id === undefined) return 'ignored'
+  const refund = await findRefund(context.table, tenant_id, ofStripe.metadata[metadataName])
+  if (!refund || refund.account !== account || !isAbout(refund, ofStripe)) return 'ignored'
+  // Stripe never pays a failed refund, so a success that seems to follow a reversal is a contradiction of the clocks only.
+  const { effects } = await settleRefund(refund, reportOf(event, ofStripe), context)
   return Object.keys(effects).length > 0 ? effects : 'stale'
 }
 
@@ -48,7 +47,7 @@ export const stripeHandlers: ReadonlyMap<string, Handler> = new Map([
 async function readData({ data: stored }: WebhookEvent, { paymentsKey }: HandlerContext) {
   const data = v.parse(StoredData, stored)
   const isOfMode = data.livemode === isLive(await paymentsKey())
-  return { data, refund: data.refund, isOfMode }
+  return { data, isOfMode }
 }
 
 /** Returns whether a key of Stripe's is one of live mode: `sk_live_…`, `rk_live_…`, `sk_org_live_…`. */
@@ -56,14 +55,9 @@ function isLive(key: string): boolean {
   return /^[a-z]+(_org)?_live_/.test(key)
 }
 
-function isAbout(refund: Refund, { id, account }: Data, { charge, amount }: StripeRefund): boolean {
-  const { provider_refund_id = id } = refund
-  return (
-    refund.account === account &&
-    refund.charge_id === charge &&
-    refund.amount === amount &&
-    provider_refund_id === id
-  )
+function isAbout(refund: Refund, { id, charge, amount }: StripeRefund): boolean {
+  const { charge_id, provider_refund_id = id } = refund
+  return charge_id === charge && refund.amount === amount && provider_refund_id === id
 }
 
 /**
@@ -71,8 +65,11 @@ function isAbout(refund: Refund, { id, account }: Data, { charge, amount }: Stri
  * counts as the end of its second: it must not look older than the payout that it reverses. Any other status counts as the
  * start. So the order of the statuses within a second is that of Stripe, which pays no refund that has failed.
  */
-function reportOf({ occurred_at }: WebhookEvent, { id }: Data, refund: StripeRefund): ProviderReport {
-  const status = stripeStatuses.get(refund.status) as ProviderReport['status']
+function reportOf(
+  { occurred_at }: WebhookEvent,
+  { id, status: ofStripe, currency }: StripeRefund,
+): ProviderReport {
+  const status = stripeStatuses.get(ofStripe) as ProviderReport['status']
   const at = status === 'failed' ? timestamp(Date.parse(occurred_at) + 999) : occurred_at
-  return { status, at, provider_refund_id: id, currency: refund.currency.toUpperCase() }
+  return { status, at, provider_refund_id: id, currency: currency.toUpperCase() }
 }
