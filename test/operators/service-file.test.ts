@@ -32,6 +32,7 @@ const outputs = {
   UserPoolId: 'pool',
   UserPoolClientId: 'client',
   WebhooksSecretArn: 'arn:webhooks',
+  StripeWebhooksSecretArn: 'arn:stripe',
 }
 
 test('webhooks are signed with the first key of the secret', async () => {
