@@ -60,8 +60,9 @@ export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tena
 }
 
 /** Returns the request of a refund to the provider. */
-export function requestOf({ id: refundId, account, charge_id: chargeId, amount }: Refund): ProviderRequest {
-  return { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
+export function requestOf(refund: Refund): ProviderRequest {
+  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
+  return { account, chargeId, amount, refundId, tenant, requestedSince: timeOf(refundId) }
 }
 
 /**

@@ -13,7 +13,7 @@ import {
   stripeClient,
   within,
 } from './stripe-client.ts'
-import { metadataName, stripeStatuses } from './stripe-refund.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from './stripe-refund.ts'
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
@@ -82,9 +82,10 @@ async function create(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId } = request
+  const { account, chargeId, amount, refundId, tenant } = request
+  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
   const refund = await stripe.refunds.create(
-    { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
+    { charge: chargeId, amount, metadata },
     { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
   )
   // The type is an object, but this client returns a Headers.

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { timestamp } from '../platform/base/clock.ts'
+import { isId, timestamp } from '../platform/base/clock.ts'
 import { tenantOfAccount } from '../refunds/refund.ts'
-import { metadataName, stripeStatuses } from '../refunds/stripe-refund.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -34,14 +34,14 @@ const StripeRefund = v.object({
     v.string(),
     v.check((status) => stripeStatuses.has(status)),
   ),
-  metadata: v.object({ [metadataName]: name }),
+  metadata: v.object({ [metadataName]: v.pipe(v.string(), v.check(isId)), [tenantMetadataName]: name }),
 })
 
 /** The data of a stored event of Stripe. */
 export const StoredData = v.object({
   /** The id of its object; empty if it has none. */
   id: v.string(),
-  /** The tenant with the account; absent if the settings name none. */
+  /** The tenant of the account; absent if the settings name none. */
   tenant_id: v.exactOptional(v.string()),
   account: v.exactOptional(v.string()),
   livemode: v.boolean(),

@@ -4,7 +4,7 @@ import type { Refund } from '../refunds/refund.ts'
 import type { ProviderReport } from '../refunds/refund-states.ts'
 import { findRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
-import { metadataName, stripeStatuses } from '../refunds/stripe-refund.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 import { StoredData } from './stripe-event.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -18,10 +18,12 @@ type StripeRefund = NonNullable<v.InferOutput<typeof StoredData>['refund']>
  */
 const refundReport: Handler = async (event, context) => {
   const { data, isOfMode } = await readData(event, context)
-  const { tenant_id, account, refund: ofStripe } = data
-  if (!isOfMode || !ofStripe || tenant_id === undefined) return 'ignored'
-  const refund = await findRefund(context.table, tenant_id, ofStripe.metadata[metadataName])
+  const { account, refund: ofStripe } = data
+  if (!isOfMode || !ofStripe) return 'ignored'
+  const { [metadataName]: id, [tenantMetadataName]: tenant } = ofStripe.metadata
+  const refund = await findRefund(context.table, tenant, id)
   if (!refund || refund.account !== account || !isAbout(refund, ofStripe)) return 'ignored'
+  await context.requireNotBlocked(tenant)
   // Stripe never pays a failed refund, so a success that seems to follow a reversal is a contradiction of the clocks only.
   const { effects } = await settleRefund(refund, reportOf(event, ofStripe), context)
   return Object.keys(effects).length > 0 ? effects : 'stale'

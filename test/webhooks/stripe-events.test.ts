@@ -12,7 +12,7 @@ import { signedByStripe, stripeEventOf } from '#test/support/stripe-events.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 const settings = profile('shared/settings/profiles/local.json', {
-  'refunds.account': { accounts: { named: 'acct_named' }, prefix: 'acct_' },
+  'refunds.account': { accounts: { owner: 'acct_named' }, prefix: 'acct_' },
 })
 const service = await startService({ settings })
 const live = await startService({
@@ -53,7 +53,7 @@ function objectOf(refund: Refund, changes: object = {}) {
     created: second,
     currency: 'eur',
     destination_details: { card: { reference: '7' }, type: 'card' },
-    metadata: { refund_id: refund.id },
+    metadata: { refund_id: refund.id, tenant_id: refund.tenant_id },
     payment_intent: 'pi_1',
     reason: null,
     status: 'succeeded',
@@ -113,7 +113,10 @@ describe('POST /v1/webhooks/stripe', () => {
 
   test('stores nothing that no handler reads', async () => {
     const refund = await start()
-    const more = { metadata: { refund_id: refund.id, name: 'Jane' }, destination_details: { name: 'Jane' } }
+    const more = {
+      metadata: { refund_id: refund.id, tenant_id: tenant, name: 'Jane' },
+      destination_details: { name: 'Jane' },
+    }
     const event = eventAbout(refund, { object: more })
     await send(event)
     const item = await service.table.get(inboxKey(event.id, 'stripe'))
@@ -164,15 +167,16 @@ describe('an event', () => {
     ['of live mode', of({}, { livemode: true })],
     ['of an account that no tenant has', of({}, { account: 'unknown' })],
     ['of the account of another tenant', of({}, { account: 'acct_another' })],
+    ['with the metadata of another tenant', of({ metadata: { refund_id: other, tenant_id: 'another' } })],
     ['of the platform’s own account', of({}, { account: undefined } as never)],
     ['of another charge', of({ charge: 'ch_2' })],
     ['without a charge', of({ charge: null })],
     ['of another amount', of({ amount: 701 })],
     ['of an amount that is no integer', of({ amount: 700.5 })],
-    ['of another refund', of({ metadata: { refund_id: other } })],
+    ['of another refund', of({ metadata: { refund_id: other, tenant_id: 'striped' } })],
     ['of a refund that is made outside the service', of({ metadata: {} })],
     ['without metadata', of({ metadata: null })],
-    ['with metadata of another service', of({ metadata: { refund_id: 'r/1 #x' } })],
+    ['with metadata of another service', of({ metadata: { refund_id: 'r/1 #x', tenant_id: '#' } })],
     ['whose object has no id', of({ id: undefined })],
     ['about something else', { type: 'charge.refunded' }],
     ['of a type that is a member of every object', { type: 'constructor' }],
@@ -204,12 +208,19 @@ describe('an event', () => {
     expect(await receive(foreign)).toBe('ignored')
   })
 
-  test('of a named account counts for its tenant, and not for the one after the prefix', async () => {
-    const refund = await start({ account: 'acct_named' })
-    expect(await receive(eventAbout(refund))).toBe('ignored')
-    tenant = 'named'
-    const own = await start({ account: 'acct_named' })
-    expect(await receive(eventAbout(own))).toBe('handled')
+  test('of an account that the settings no longer name counts for the refunds that were made in it', async () => {
+    const refund = await start({ account: 'former' })
+    expect(await receive(eventAbout(refund))).toBe('handled')
+  })
+
+  test('of a blocked tenant waits', async () => {
+    const blocking = {
+      ...service,
+      runtime: { ...service.runtime, isBlocked: async (one: string) => one === tenant },
+    }
+    const refund = await start()
+    await expect(receive(eventAbout(refund), blocking)).rejects.toThrow('blocked')
+    expect(await receive(eventAbout(refund, { event: { account: 'former' } }), blocking)).toBe('ignored')
   })
 })
 
@@ -281,7 +292,13 @@ describe('account.application.deauthorized', () => {
     expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
   })
 
+  test('of a named account is one of its tenant', async () => {
+    await lost({ account: 'acct_named' })
+    expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
+  })
+
   test.each<[string, Partial<StripeEvent>]>([
+    ['the account after the prefix of a tenant that has a named one', { account: 'acct_owner' }],
     ['an account that no tenant has', { account: 'unknown' }],
     ['live mode, with a test key', { account: 'acct_shop', livemode: true }],
   ])('of %s raises none', async (_, event) => {
