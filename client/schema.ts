@@ -462,8 +462,9 @@ export interface components {
             data: components["schemas"]["StripeEventData"];
         };
         StripeEventData: {
-            object: Record<string, never>;
+            object: components["schemas"]["StripeObject"];
         };
+        StripeObject: Record<string, never>;
         Tokens: {
             access_token: string;
             token_type: string;
@@ -2240,6 +2241,7 @@ export type Session = components['schemas']['Session']
 export type Share = components['schemas']['Share']
 export type StripeEvent = components['schemas']['StripeEvent']
 export type StripeEventData = components['schemas']['StripeEventData']
+export type StripeObject = components['schemas']['StripeObject']
 export type Tokens = components['schemas']['Tokens']
 export type WebhookEvent = components['schemas']['WebhookEvent']
 export type WebhookEventData = components['schemas']['WebhookEventData']

@@ -18,7 +18,10 @@ export const stripeEvent = perSettings(() => {
     created: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(lastSecond)),
     livemode: v.boolean(),
     account: v.exactOptional(name),
-    data: v.pipe(v.looseObject({ object: v.looseObject({}) }), v.title('StripeEventData')),
+    data: v.pipe(
+      v.looseObject({ object: v.pipe(v.looseObject({}), v.title('StripeObject')) }),
+      v.title('StripeEventData'),
+    ),
   }
   return v.pipe(v.looseObject(fields), v.title('StripeEvent'))
 })
