@@ -7,6 +7,7 @@ import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
 import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
 
@@ -59,8 +60,9 @@ export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tena
 }
 
 /** Returns the request of a refund to the provider. */
-export function requestOf({ id: refundId, account, charge_id: chargeId, amount }: Refund): ProviderRequest {
-  return { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
+export function requestOf(refund: Refund): ProviderRequest {
+  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
+  return { account, chargeId, amount, refundId, tenant, requestedSince: timeOf(refundId) }
 }
 
 /**
@@ -72,6 +74,17 @@ export function accountOf(tenant: string, settings: Settings): string {
   if (Object.hasOwn(accounts, tenant)) return accounts[tenant] as string
   if (prefix === undefined) throw fail('POLICY.refund.no_account')
   return `${prefix}${tenant}`
+}
+
+/** Returns the tenant of one of the provider's accounts; undefined if the settings define none. */
+export function tenantOfAccount(account: string, settings: Settings): string | undefined {
+  const { accounts, prefix } = settings['refunds.account']
+  const named = Object.keys(accounts).find((tenant) => accounts[tenant] === account)
+  if (named !== undefined || prefix === undefined || !account.startsWith(prefix)) return named
+  const tenant = account.slice(prefix.length)
+  // A named account takes precedence over the prefix.
+  const isOwn = tenantNamePattern(settings).test(tenant) && !Object.hasOwn(accounts, tenant)
+  return isOwn ? tenant : undefined
 }
 
 export const RefundSucceeded = defineResourceEvent({

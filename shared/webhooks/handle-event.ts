@@ -7,34 +7,39 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { Handler } from './handler.ts'
-import { type InboxItem, inboxKey, markHandled, recordFailure } from './inbox.ts'
+import { type InboxItem, inboxKeyOf, markHandled, recordFailure } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
+import { stripeHandlers } from './stripe-handlers.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /**
  * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
  * as one of a type without a handler, is kept and counted. That of a blocked tenant waits in the dead-letter queue.
- * @param events the handled events; each version has its own handler
+ * @param task names the event; see `inboxKeyOf`
+ * @param events the handled events of partners; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
 export async function handleEvent(
-  eventId: string,
+  task: string,
   {
     table,
     clock,
     settings,
     log,
     isBlocked,
-  }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log' | 'isBlocked'>,
+    secret,
+  }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log' | 'isBlocked' | 'secret'>,
   events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'ignored' | 'known'> {
-  const item = (await table.get(inboxKey(eventId))) as InboxItem | undefined
+  const item = (await table.get(inboxKeyOf(task))) as InboxItem | undefined
   if (!item) throw new ReportableError('an event was queued that is not in the inbox')
   if (item.state !== 'received') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
-  const isKnownType = events.some(({ definition }) => definition.type === event.type)
-  const line = { eventId, eventType: event.type, isKnownType, correlation }
+  const isOfStripe = item.sk === 'stripe'
+  // Those of Stripe are counted as one, because a deployer may choose types that have no meaning here.
+  const isKnownType = !isOfStripe && events.some(({ definition }) => definition.type === event.type)
+  const line = { eventId: event.event_id, eventType: event.type, isKnownType, correlation }
   try {
     const now = clock.now()
     const tenant = tenantOf(event, settings)
@@ -42,15 +47,17 @@ export async function handleEvent(
     const requireNotBlocked = async (owner: string) => {
       if (await isBlocked(owner, table)) throw new ReportableError('the tenant is blocked')
     }
-    const context = { table, settings, now, alert, tenant, requireNotBlocked, correlationId: correlation.id }
-    const handler = handlerOf(event, events)
+    const paymentsKey = () => secret('payments')
+    const correlationId = correlation.id
+    const context = { table, settings, now, alert, tenant, requireNotBlocked, paymentsKey, correlationId }
+    const handler = isOfStripe ? stripeHandlers.get(event.type) : handlerOf(event, events)
     if (handler) await requireNotBlocked(tenant)
     const decision = (await handler?.(event, context)) ?? 'ignored'
     const effects = typeof decision === 'string' ? {} : decision
     const state = decision === 'ignored' ? 'ignored' : 'handled'
     await commitDecision({ table, clock, caller: undefined, correlation }, effects, () => ({
       result: state,
-      others: [markHandled(eventId, state, timestamp(now))],
+      others: [markHandled(item, state, timestamp(now))],
     }))
     if (state === 'ignored') log.event({ code: 'EVENT_IGNORED', ...line })
     return state

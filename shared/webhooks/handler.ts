@@ -17,6 +17,8 @@ export interface HandlerContext {
   tenant: string
   /** @throws ReportableError if a tenant is blocked */
   requireNotBlocked(tenant: string): Promise<void>
+  /** Returns the service's key at the payment provider. */
+  paymentsKey(): Promise<string>
   /** The correlation id of the event, or else of the request that delivered it. */
   correlationId: string
 }

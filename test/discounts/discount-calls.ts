@@ -4,6 +4,7 @@ import type { Outbox, PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { latestEventsOf } from '#test/support/item-events.ts'
+import { eventContext } from '#test/support/received-events.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
@@ -45,7 +46,7 @@ export function discountCalls(service: Service): DiscountCalls {
     const body = JSON.stringify(event)
     const headers = signed(body, { at: new Date(service.runtime.clock.now()) })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
-    await handleEvent(event.event_id, { ...service.runtime, table })
+    await handleEvent(event.event_id, eventContext(service.runtime, table))
   }
   return {
     makeCode(tenant, code, type) {

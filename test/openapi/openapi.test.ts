@@ -44,7 +44,7 @@ describe('openapi.json', () => {
     const described = inline.paths[pathOf(route, settings)][route.method.toLowerCase()]
     const credentials = {
       none: [],
-      signature: [{ signature: [] }],
+      signature: [{ [route.signer === 'stripe' ? 'stripeSignature' : 'signature']: [] }],
       bearer: [
         { bearer: route.scope ? [route.scope] : [] },
         { apiKey: route.scope ? [route.scope] : [] },

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { signingSecret } from '#bin/commands/webhook-secret.ts'
+import { dropOldKeys, signingSecret, storeSigningSecret } from '#bin/commands/webhook-secret.ts'
 import {
   accessOf,
   assertRunning,
@@ -20,6 +20,10 @@ let aws: FakeAws
 beforeAll(async () => {
   aws = await startFakeAws({
     'secretsmanager.GetSecretValue': ({ SecretId }) => ({ SecretString: secrets[String(SecretId)] }),
+    'secretsmanager.PutSecretValue': ({ SecretId, SecretString }) => {
+      secrets[String(SecretId)] = String(SecretString)
+      return {}
+    },
   })
 })
 afterAll(() => aws.stop())
@@ -32,10 +36,26 @@ const outputs = {
   UserPoolId: 'pool',
   UserPoolClientId: 'client',
   WebhooksSecretArn: 'arn:webhooks',
+  StripeWebhooksSecretArn: 'arn:stripe',
 }
 
 test('webhooks are signed with the first key of the secret', async () => {
   expect(await signingSecret({ outputs, access: aws.access })).toBe(secrets['arn:webhooks'])
+})
+
+describe('the secret of Stripe’s webhooks', () => {
+  const stack = () => ({ outputs, access: aws.access })
+
+  test('is kept apart, and loses its old value at the end of a rotation', async () => {
+    const before = secrets['arn:webhooks']
+    await storeSigningSecret(stack(), 'whsec_new/of_stripe whsec_old', 'stripe')
+    expect(await dropOldKeys(stack(), 'stripe')).toBe(1)
+    expect(secrets).toEqual({ 'arn:webhooks': before, 'arn:stripe': 'whsec_new/of_stripe' })
+  })
+
+  test('is no key of the API', async () => {
+    await expect(storeSigningSecret(stack(), 'sk_live_1', 'stripe')).rejects.toThrow('whsec_')
+  })
 })
 
 const credentials = { accessKeyId: 'LOCAL1', secretAccessKey: 'secret' }

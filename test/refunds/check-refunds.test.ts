@@ -153,7 +153,10 @@ describe('a refund that is pending at the provider', () => {
     const { id } = await start(accepted)
     await sweepAfter(15)
     expect(requests).toEqual([
-      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+      {
+        ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
+        ...{ refundId: id, requestedSince: timeOf(id) },
+      },
     ])
   })
 

@@ -123,7 +123,10 @@ describe('a refund that the provider pays', () => {
     await finish(state)
     const { id } = state
     expect(requests).toEqual([
-      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+      {
+        ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
+        ...{ refundId: id, requestedSince: timeOf(id) },
+      },
     ])
   })
 

@@ -51,6 +51,7 @@ import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
+import { stripeSecret } from '#test/support/stripe-events.ts'
 import { testKeys } from '#test/support/test-keys.ts'
 import { MemoryStore, type StreamRecord } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
@@ -340,7 +341,10 @@ export class World {
       tokens: { verify: (...credentials) => process.native(verifyOnce(...credentials)) },
       openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
-      secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
+      secret: async (name) =>
+        ({ webhooks: webhookSecret, stripe_webhooks: stripeSecret, payments: 'sk_test_1', probe: 'none' })[
+          name
+        ],
       isBlocked: async () => false,
       ...testKeys,
       environment: () => undefined,

@@ -22,6 +22,7 @@ import { entityItems } from './dynamodb-client.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
+import { stripeSecret } from './stripe-events.ts'
 import { createTable, newMemoryTable, newTable, openTable } from './tables.ts'
 import { testKeys } from './test-keys.ts'
 
@@ -110,7 +111,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tokens: tokenVerifier(settings),
     openFiles: () => store,
     secret: async (name) =>
-      ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none', ...options.secrets })[name],
+      ({
+        ...{ webhooks: webhookSecret, stripe_webhooks: stripeSecret, payments: 'sk_test_1', probe: 'none' },
+        ...options.secrets,
+      })[name],
     openTable(budget, criticality = 'critical') {
       const access = { clock, budget, criticality }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })

@@ -11,7 +11,7 @@ import type { Caller } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
-import { type Input, isKnown } from './endpoint.ts'
+import { type Endpoint, type Input, isKnown, type SignedRequest } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
 import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
@@ -225,11 +225,12 @@ export async function authenticate(
     RequestContext,
     'route' | 'request' | 'settings' | 'table' | 'now' | 'secret' | 'verifyToken'
   >,
+  { verifySender: verify = verifyPartner }: Pick<Endpoint, 'verifySender'>,
 ): Promise<Caller | undefined> {
   const { route, request, settings, table, now } = context
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
-    await verifySender(request, (options) => context.secret('webhooks', options), settings, now())
+    await verify(context)
     return undefined
   }
   const { headers } = request
@@ -242,4 +243,8 @@ export async function authenticate(
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
   return context.verifyToken(headers.authorization, nonce)
+}
+
+function verifyPartner({ request, secret, settings, now }: SignedRequest): Promise<void> {
+  return verifySender(request, (options) => secret('webhooks', options), settings, now())
 }

@@ -24,6 +24,9 @@ export interface Input<Body = unknown> {
   list: ListQuery | undefined
 }
 
+/** What the verification of a signature reads. */
+export type SignedRequest = Pick<RequestContext, 'request' | 'secret' | 'settings' | 'now'>
+
 /** An operation of the service: its route, its decision and, for an effect outside the table, its saga. */
 export interface Endpoint<Body = unknown, State extends object = object, Result = unknown, View = unknown> {
   route: Route
@@ -33,6 +36,11 @@ export interface Endpoint<Body = unknown, State extends object = object, Result 
     context: RequestContext,
   ): Decision<View> | SagaStart<State> | Promise<Decision<View> | SagaStart<State>>
   saga?(context: WorkContext): Saga<State, Result, View>
+  /**
+   * Verifies the signature of a request; without it, the setting webhooks.scheme does.
+   * @throws AUTH.invalid_credentials
+   */
+  verifySender?(request: SignedRequest): Promise<void>
   /**
    * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
    * as long as the endpoint allows.

@@ -42,7 +42,7 @@ export async function handleRequest(
   let caller: Caller | undefined
   try {
     checkRequest(context)
-    caller = await authenticate(context)
+    caller = await authenticate(context, endpoint)
     // The denial of a blocked tenant is logged, but not audited: its audit may be about to be purged.
     await checkNotBlocked(context, caller?.tenant ?? context.scope.tenant)
     context = { ...context, caller }

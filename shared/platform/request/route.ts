@@ -11,6 +11,7 @@ export type Use =
   | 'secret.read'
   | 'secret.payments'
   | 'secret.webhooks'
+  | 'secret.stripe_webhooks'
   | 'files.write'
   | 'files.link'
   | 'pool.client'
@@ -73,8 +74,10 @@ export interface Route<
   when?: { parameter: string; value: string }
   summary: string
   description: string
-  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme. */
+  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme, or by `signer`. */
   auth: 'bearer' | 'signature' | 'none'
+  /** The only sender of the route, if it signs by its own scheme. */
+  signer?: 'stripe'
   /** The row of the role matrix; every bearer route has one. */
   access?: Access
   /** A fixed token scope. Others come from the setting auth.scopes. */
