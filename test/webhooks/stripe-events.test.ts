@@ -12,7 +12,7 @@ import { signedByStripe, stripeEventOf } from '#test/support/stripe-events.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
 const settings = profile('shared/settings/profiles/local.json', {
-  'refunds.account': { accounts: { owner: 'acct_named' }, prefix: 'acct_' },
+  'refunds.account': { accounts: { owner: 'account_named' }, prefix: 'acct_' },
 })
 const service = await startService({ settings })
 const live = await startService({
@@ -293,7 +293,7 @@ describe('account.application.deauthorized', () => {
   })
 
   test('of a named account is one of its tenant', async () => {
-    await lost({ account: 'acct_named' })
+    await lost({ account: 'account_named' })
     expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
   })
 
