@@ -3,6 +3,7 @@ import { traceOf } from '../platform/base/correlation.ts'
 import { ReportableError } from '../platform/base/failure.ts'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import { commitDecision } from '../platform/idempotency/commit-decision.ts'
+import type { Revisable } from '../platform/idempotency/decision.ts'
 import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
@@ -10,6 +11,11 @@ import type { Handler } from './handler.ts'
 import { type InboxItem, inboxKey, markHandled, recordFailure } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
+
+/** The effects of an event, and the state in which it ends. */
+interface Outcome extends Revisable<Outcome> {
+  state: 'handled' | 'ignored'
+}
 
 /**
  * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
@@ -45,13 +51,19 @@ export async function handleEvent(
     const context = { table, settings, now, alert, tenant, requireNotBlocked, correlationId: correlation.id }
     const handler = handlerOf(event, events)
     if (handler) await requireNotBlocked(tenant)
-    const decision = (await handler?.(event, context)) ?? 'ignored'
-    const effects = typeof decision === 'string' ? {} : decision
-    const state = decision === 'ignored' ? 'ignored' : 'handled'
-    await commitDecision({ table, clock, caller: undefined, correlation }, effects, () => ({
-      result: state,
-      others: [markHandled(eventId, state, timestamp(now))],
-    }))
+    const decide = async (): Promise<Outcome> => {
+      const decision = (await handler?.(event, context)) ?? 'ignored'
+      const effects = typeof decision === 'string' ? {} : decision
+      const state = decision === 'ignored' ? 'ignored' : 'handled'
+      // Another event of a batch may change the same resource at the same time: that is no failed attempt.
+      return { ...effects, state, onConflict: decide }
+    }
+    const committed = await commitDecision(
+      { table, clock, caller: undefined, correlation },
+      await decide(),
+      ({ state: result }) => ({ result, others: [markHandled(eventId, result, timestamp(now))] }),
+    )
+    const state = 'result' in committed ? committed.result : 'handled'
     if (state === 'ignored') log.event({ code: 'EVENT_IGNORED', ...line })
     return state
   } catch (fault) {

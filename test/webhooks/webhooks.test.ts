@@ -109,6 +109,17 @@ describe('cart.updated with only cart_id and correlation_id', () => {
   })
 })
 
+test('events of one cart that are handled at the same time are all handled at the first attempt', async () => {
+  const events = Array.from({ length: 10 }, (_, day) => {
+    const data = { id: 'busy', tenant_id: 'crowd', amount_minor: day, currency: 'EUR' }
+    return eventOf('cart.updated', data, { occurred_at: `2026-01-1${day}T00:00:00Z` })
+  })
+  for (const event of events) await send(event)
+  const ended = await Promise.allSettled(events.map(({ event_id }) => handle(event_id)))
+  expect(ended).toEqual(events.map(() => ({ status: 'fulfilled', value: 'handled' })))
+  expect(await findCart(service.table, 'crowd', 'busy')).toMatchObject({ amount_minor: 9 })
+})
+
 describe('the correlation id of an event', () => {
   const correlationOf = async (more: object, data: object) => {
     const event = eventOf('cart.updated', { id: 'c', ...data }, more)
