@@ -4,13 +4,12 @@ import { ReportableError } from '../platform/base/failure.ts'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import { commitDecision } from '../platform/idempotency/commit-decision.ts'
 import type { Revisable } from '../platform/idempotency/decision.ts'
-import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import type { Handler } from './handler.ts'
+import { handledAs, requireShape } from './event-shape.ts'
 import { type InboxItem, inboxKey, markHandled, recordFailure } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
-import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
+import type { WebhookEvent } from './webhook-event.ts'
 
 /** The effects of an event, and the state in which it ends. */
 interface Outcome extends Revisable<Outcome> {
@@ -43,16 +42,17 @@ export async function handleEvent(
   const line = { eventId, eventType: event.type, isKnownType, correlation }
   try {
     const now = clock.now()
+    const received = handledVersion(event, events)
+    if (received) requireShape(event, received.definition, settings)
     const tenant = tenantOf(event, settings)
     const alert = (code: AlertCode, about: AlertSubject) => log.alert(code, correlation, about)
     const requireNotBlocked = async (owner: string) => {
       if (await isBlocked(owner, table)) throw new ReportableError('the tenant is blocked')
     }
     const context = { table, settings, now, alert, tenant, requireNotBlocked, correlationId: correlation.id }
-    const handler = handlerOf(event, events)
-    if (handler) await requireNotBlocked(tenant)
+    if (received) await requireNotBlocked(tenant)
     const decide = async (): Promise<Outcome> => {
-      const decision = (await handler?.(event, context)) ?? 'ignored'
+      const decision = (await received?.handler(event, context)) ?? 'ignored'
       const effects = typeof decision === 'string' ? {} : decision
       const state = decision === 'ignored' ? 'ignored' : 'handled'
       // Another event of a batch may change the same resource at the same time: that is no failed attempt.
@@ -79,21 +79,13 @@ export async function handleEvent(
  * @throws Error for an unknown version of a handled type: marking it as handled would lose it, and another version's
  * handler might misread it. It waits in the dead-letter queue until its version is known.
  */
-function handlerOf(
-  { type, version = impliedVersion }: WebhookEvent,
-  events: readonly ReceivedEvent[],
-): Handler | undefined {
-  const versions = events.filter(({ definition }) => definition.type === type)
-  const known = versions.find(({ definition }) => definition.version === version)
-  if (!known && versions.length > 0) throw new ReportableError('an event has an unknown version')
-  return known?.handler
+function handledVersion(event: WebhookEvent, events: readonly ReceivedEvent[]): ReceivedEvent | undefined {
+  const { versions, own } = handledAs(event, events)
+  if (!own && versions.length > 0) throw new ReportableError('an event has an unknown version')
+  return own
 }
 
-function tenantOf({ data }: WebhookEvent, settings: Settings): string {
-  const { tenant_id } = data
-  if (tenant_id === undefined) return settings['auth.publicTenant']
-  if (typeof tenant_id !== 'string' || !tenantNamePattern(settings).test(tenant_id)) {
-    throw new ReportableError('data.tenant_id is not a tenant name')
-  }
-  return tenant_id
+/** Returns the tenant that an event names, whose form its shape decides; the public one if it names none. */
+function tenantOf({ data: { tenant_id } }: WebhookEvent, settings: Settings): string {
+  return typeof tenant_id === 'string' ? tenant_id : settings['auth.publicTenant']
 }
