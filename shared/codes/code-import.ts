@@ -5,6 +5,7 @@ import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { importColumns } from '../settings/import-columns.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { Code, makeCode } from './code.ts'
@@ -22,10 +23,10 @@ const CodeRow = perSettings((settings) =>
  * @throws VALIDATION.csv.*
  */
 function importedRows(text: string, settings: Settings): CsvRow[] {
-  const { columns: required, maxRows } = settings['codes.import']
+  const { maxRows } = settings['codes.import']
   const optional = new Set<string>([...settings['codes.export'].columns, 'state'])
-  for (const column of required) optional.delete(column)
-  return readCsv(text, { required, ignored: [...optional], maxRows })
+  for (const column of importColumns) optional.delete(column)
+  return readCsv(text, { required: importColumns, ignored: [...optional], maxRows })
 }
 
 /**
@@ -41,7 +42,7 @@ function importedCode(
   // Importing an export that includes deleted codes must not restore them.
   if (cells.soft_deleted?.toLowerCase() === 'true' || cells.state === 'soft_deleted')
     throw fail('CONFLICT.soft_deleted')
-  const fields = settings['codes.import'].columns.map((column) => [column, cells[column]])
+  const fields = importColumns.map((column) => [column, cells[column]])
   const state = cells.state || settings['codes.initialState']
   const row = { ...Object.fromEntries(fields), state }
   const parsed = v.safeParse(CodeRow(settings), row, { abortPipeEarly: true })

@@ -16,7 +16,7 @@ import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import { create, replace, type Write } from '../platform/table/table.ts'
-import { openPoint, publishedAs } from '../settings/per-settings.ts'
+import { describedAs, openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** An order. amount_minor is in minor units of the currency. */
@@ -57,7 +57,7 @@ export const Order = defineResource({
       request: (settings: Settings) =>
         v.pipe(
           v.picklist(settings['orders.currencies']),
-          publishedAs(currencyCode),
+          describedAs(currencyCode),
           openPoint('orders.currencies'),
         ),
       view: currencyCode,
@@ -92,7 +92,8 @@ export function placeOrder(request: OrderRequest, id: string, tenant: string, se
   }
 }
 
-export function newOrder(order: Order): Write {
+/** Creates the item of an order. */
+export function orderWrite(order: Order): Write {
   return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
 }
 

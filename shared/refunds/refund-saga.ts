@@ -5,7 +5,7 @@ import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
-import { findRefund, newRefund } from './refund-store.ts'
+import { findRefund, startWrites } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
 /** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
@@ -35,7 +35,7 @@ export function refundSaga(
     start(refund) {
       const { id, tenant_id: tenant, charge_id, amount } = refund
       return {
-        writes: newRefund(refund, settings),
+        writes: startWrites(refund, settings),
         audit: { action: 'refund', target: `refund/${id}`, tenant, after: { charge_id, amount } },
       }
     },

@@ -37,7 +37,7 @@ export async function findRefund(table: Table, tenant: string, id: string): Prom
 }
 
 /** Writes a refund, and its hold on the charge if a charge may be refunded only once. */
-export function newRefund(refund: Refund, settings: Settings): Write[] {
+export function startWrites(refund: Refund, settings: Settings): Write[] {
   const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
   if (settings['refunds.policy'] === 'within_charge') return [create(item)]
   return [create(item), create(newHold(refund), 'POLICY.refund.repeated')]

@@ -5,7 +5,7 @@ import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
-import { publishedAs } from '../settings/per-settings.ts'
+import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
@@ -31,7 +31,7 @@ export const Refund = defineResource({
     status: v.picklist(refundStatuses),
     created_at: utc,
     // As the provider returned it: a check here could only keep a payout from being recorded.
-    currency: v.exactOptional(v.pipe(v.string(), publishedAs(currencyCode))),
+    currency: v.exactOptional(v.pipe(v.string(), describedAs(currencyCode))),
   },
 })
 

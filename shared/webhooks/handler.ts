@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
-import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Table } from '../platform/table/table.ts'
 import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** The dependencies of a handler. It decides and writes nothing. */

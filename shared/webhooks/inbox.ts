@@ -1,9 +1,9 @@
 import { describeFault } from '../platform/base/failure.ts'
 import type { Task } from '../platform/events/outbox.ts'
-import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { type Change, create, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id. */

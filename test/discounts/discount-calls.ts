@@ -3,7 +3,7 @@ import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Outbox, PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { eventsOf } from '#test/support/item-events.ts'
+import { latestEventsOf } from '#test/support/item-events.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
@@ -87,10 +87,10 @@ function publishing(table: Table, published: Map<string, PublishedEvent[]>): Tab
       const refusal = await table.transact(changes)
       for (const change of refusal ? [] : changes) {
         if (!('item' in change)) continue
-        const { first: _, ...latest } = (change.item.outbox ?? {}) as Outbox
-        if (!latest.events) continue
-        const commit = [change.item.pk, change.item.sk, latest.id].join('|')
-        if (!published.has(commit)) published.set(commit, eventsOf({ ...change.item, outbox: latest }))
+        const outbox = change.item.outbox as Outbox | undefined
+        if (!outbox) continue
+        const commit = [change.item.pk, change.item.sk, outbox.id].join('|')
+        if (!published.has(commit)) published.set(commit, latestEventsOf(change.item))
       }
       return refusal
     },

@@ -1,6 +1,6 @@
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
-import type { Decision, Run, Saga } from '#shared/platform/idempotency/decision.ts'
+import type { Decision, KeyedRun, Run, Saga } from '#shared/platform/idempotency/decision.ts'
 import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/record.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
@@ -28,7 +28,7 @@ export function runOf(
   runtime: MemoryRuntime,
   { decide, saga }: Scripted,
   keyed = keyedRequest(runtime),
-): Required<Run> {
+): KeyedRun {
   const { clock, settings, table } = runtime
   return {
     operation: 'tests.pay',

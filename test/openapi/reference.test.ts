@@ -6,6 +6,7 @@ import { errorsPage } from '#bin/describe/reference/pages.ts'
 import { routes } from '#functions/routes.ts'
 import { customerColumns } from '#shared/customers/customer.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import { importColumns } from '#shared/settings/import-columns.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { isWorthRetrying, nextWait } from '../../client/retry.ts'
 
@@ -42,12 +43,13 @@ describe('the page of errors', () => {
   ])('has the statuses of the API description of the profile %s', async (_, settings) => {
     const page = await errorsPage(markdown, settings)
     const { paths } = openapiDocument(settings) as Any
+    const ofOperations = [...ownStatuses, `413 ${settings['limits.tooLarge']}`]
     for (const methods of Object.values<Any>(paths))
       for (const { responses } of Object.values<Any>(methods))
         for (const [status, { $ref = '', description }] of Object.entries<Any>(responses))
           if ($ref && Number(status) >= 400)
             for (const code of description.split(', '))
-              if (!ownStatuses.includes(`${status} ${code}`))
+              if (!ofOperations.includes(`${status} ${code}`))
                 expect([code, rowOf(page, code).status]).toEqual([code, Number(status)])
   })
 
@@ -108,8 +110,7 @@ describe('the description of a file', () => {
   })
 
   test('names the columns of codes', () => {
-    const { columns } = localSettings['codes.import']
-    expect(fileOf('/codes:import')).toContain(`Required columns: ${columns.join(', ')}.`)
+    expect(fileOf('/codes:import')).toContain(`Required columns: ${importColumns.join(', ')}.`)
   })
 
   test.each(['/imports', '/codes:import'])('of %s says how its cells are separated', (path) => {

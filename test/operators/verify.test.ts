@@ -16,11 +16,13 @@ import { naming } from '#test/support/naming.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 
 let service: Service
 let http: HttpService
 beforeAll(async () => {
-  service = await startService()
+  // `verifyStack` calls DynamoDB itself.
+  service = await startService({ tableName: await createTable() })
   http = await serveHttp(service)
 })
 afterAll(() => http.stop())

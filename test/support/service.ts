@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/table-use.ts'
+import type { ErrorCode } from '#shared/error-catalog.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
@@ -35,6 +36,8 @@ export interface Call {
   from?: string
   /** An object is sent as JSON, a string or bytes unchanged. */
   body?: unknown
+  /** Whether the test causes an internal failure. Otherwise the call throws the fault behind it. */
+  failsInternally?: boolean
 }
 
 export interface Answer extends HttpResponse {
@@ -51,6 +54,7 @@ export interface Service {
   /** Received events that had no effect. */
   events: EventLine[]
   alerts: AlertCode[]
+  /** @throws the fault behind an internal failure, which the response does not show */
   call(call: Call): Promise<Answer>
   /** The names of all headers that the service has looked up so far, in lower case. */
   headersRead: Set<string>
@@ -139,7 +143,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     headersRead,
     files: store.files,
     runtime,
-    async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {
+    async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body, failsInternally }) {
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)
       const token = as && (await tokenFor(as, settings, clock.now()))
@@ -158,14 +162,17 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         sourceAddress: from,
       }
       const called = await Promise.all(matched.endpoints.map(({ load }) => load()))
+      const faults: unknown[] = []
       const opened = openRequest(called, received, {
         ...runtime,
+        log: watchedLog(runtime.log, (fault) => faults.push(fault)),
         openTable: (...opening) => watchedTable(runtime.openTable(...opening), checkAccess),
       })
       const undeclared: unknown[] = []
       const response = await handleRequest(opened)
-      // The response to a failed access is a 500, which does not say what to add.
+      // The response to a fault is a 500, which does not say what is wrong.
       if (undeclared.length > 0) throw undeclared[0]
+      if (faults.length > 0 && !failsInternally) throw faults[0]
       const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
       return { ...response, json: json ? JSON.parse(json) : undefined }
 
@@ -183,6 +190,27 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       }
     },
     items: (tenant, entity) => entityItems(tableName, tenant, entity),
+  }
+}
+
+/** Returns the log, and passes on the mistakes that it reports: of a request or a row, or after the effect of a saga. */
+function watchedLog(log: Log, onFault: (fault: unknown) => void): Log {
+  const watch = (code: ErrorCode, cause: unknown) => {
+    const isMistake = code === 'INTERNAL.unexpected' || code === 'TRANSIENT.error'
+    if (isMistake && cause !== undefined) onFault(cause)
+  }
+  return {
+    ...log,
+    request(line) {
+      log.request(line)
+      const { failure } = line
+      const isUnforeseen = failure?.code === 'INTERNAL.unexpected'
+      if (failure) watch(failure.code, failure.cause ?? (isUnforeseen ? failure : undefined))
+    },
+    report(notice) {
+      log.report(notice)
+      watch(notice.error, notice.fault)
+    },
   }
 }
 

@@ -18,7 +18,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(route.ifMatch || readsTag ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),
     'CorrelationId',
-    ...(route.ignoresOptions ? [] : ['RequestTimeout']),
+    ...(route.ignoresParameters ? [] : ['RequestTimeout']),
     ...['Traceparent', 'Tracestate', 'Baggage'],
   ]
   return [

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { Code } from '#shared/codes/code.ts'
-import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
+import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 
 const Share = perSettings((settings) => {
   const grantee_tenant = v.pipe(

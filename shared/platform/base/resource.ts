@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { openPoint, perSettings, publishedAs } from '../../settings/per-settings.ts'
+import { describedAs, openPoint, perSettings } from '../../settings/per-settings.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
 
 /** The schema of a field. It is a function if settings decide it. */
@@ -117,7 +117,7 @@ export function viewSchema<const Entries extends Record<string, v.GenericSchema>
   const published = v.pipe(v.strictObject(pick(entries, shown)), openPoint(setting), v.title(title))
   return v.pipe(
     v.strictObject(entries),
-    publishedAs(published),
+    describedAs(published),
     v.transform((whole) => pick(whole as Record<string, unknown>, shown)),
   )
 }

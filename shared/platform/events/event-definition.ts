@@ -54,7 +54,7 @@ function headOf({ type, version, carriers }: PublishedDefinition): Pick<Outgoing
   return { name: `${type}.v${version}`, carriers }
 }
 
-/** The common properties of the data of all events. */
+/** The properties of all events: the id and the tenant of what the event is about. */
 export const subject = { id: v.string(), tenant_id: v.string() }
 
 /** Returns the kinds of items that may carry each type, in every version: all that the relay knows of events. */

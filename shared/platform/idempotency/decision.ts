@@ -66,10 +66,7 @@ export interface Saga<State extends object = object, Result = unknown, Body = un
   outcome(state: State, result: Result): Decision<Body> | Promise<Decision<Body>>
 }
 
-/**
- * A run of an operation: of a request, or of a pending saga that is finished without one. `Required<Run>` is a run under a
- * key.
- */
+/** A run of an operation: of a request, or of a pending saga that is finished without one. */
 export interface Run {
   operation: string
   settings: Settings
@@ -88,3 +85,6 @@ export interface Run {
   /** The request's key and payload. A run without them is neither recorded nor replayed. */
   keyed?: KeyedRequest
 }
+
+/** A run with an Idempotency-Key. */
+export type KeyedRun = Required<Run>

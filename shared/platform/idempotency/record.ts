@@ -158,12 +158,12 @@ export function newLease({ clock }: { clock: Clock }): Lease {
 }
 
 /** The condition that a record is still pending under this lease. */
-export function heldBy({ lease_id }: Lease): Condition {
+export function ifHeldBy({ lease_id }: Lease): Condition {
   return { matches: { state: 'pending', lease_id } }
 }
 
 /** The condition that there is no record, or an expired one. */
-export function isNew({ clock }: { clock: Clock }): Condition {
+export function ifNewOrExpired({ clock }: { clock: Clock }): Condition {
   return { absentOrExpiredBy: Math.floor(clock.now() / 1000) }
 }
 

@@ -2,16 +2,16 @@ import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.t
 import type { Item } from '../table/keys.ts'
 import type { Change, Condition, Table } from '../table/table.ts'
 import { commitDecision } from './commit-decision.ts'
-import type { Decision, Run, Saga, SagaStart } from './decision.ts'
+import type { Decision, KeyedRun, Run, Saga, SagaStart } from './decision.ts'
 import {
   addPendingSaga,
   asRecord,
   checkPayload,
   findRecord,
   finishedRecord,
-  heldBy,
   type IdempotencyRecord,
-  isNew,
+  ifHeldBy,
+  ifNewOrExpired,
   type Lease,
   newLease,
   type PendingRecord,
@@ -56,7 +56,7 @@ export async function runWithoutKey(run: Run): Promise<Outcome> {
  *   attempt may have made the effect, so the saga stays pending until the outcome is known.
  * - A rejection (4xx) that is thrown has no effect and is not stored. One that is a decision is stored with its effects.
  */
-export async function runOnce(run: Required<Run>): Promise<Outcome> {
+export async function runOnce(run: KeyedRun): Promise<Outcome> {
   let decision: Decision | SagaStart
   try {
     decision = await run.decide()
@@ -71,8 +71,8 @@ function outcomeOf({ render }: Pick<Run, 'render'>, decision: Decision): Outcome
   return { response: render(decision), failure: decision.failure }
 }
 
-async function storeDecision(run: Required<Run>, decision: Decision): Promise<Outcome> {
-  const condition = isNew(run)
+async function storeDecision(run: KeyedRun, decision: Decision): Promise<Outcome> {
+  const condition = ifNewOrExpired(run)
   let stored: Stored
   try {
     stored = await commitWithRecord(run, decision, { condition })
@@ -89,7 +89,7 @@ type Stored = { result: Outcome } | { existing: Item }
  * @param condition that of the record
  */
 function commitWithRecord(
-  run: Required<Run>,
+  run: KeyedRun,
   decision: Decision,
   { condition, others = [] }: { condition: Condition; others?: readonly Change[] },
 ): Promise<Stored> {
@@ -100,14 +100,14 @@ function commitWithRecord(
   })
 }
 
-async function startSaga(run: Required<Run>, state: object): Promise<Outcome> {
+async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
   const saga = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
   const entry = saga.finishedBy === 'service' ? { entry: lease.lease_id } : {}
   const recorded = { state: { ...(saga.recorded?.(state) ?? state) }, ...entry }
   const changes = {
-    guard: { item: pendingRecord(run.keyed, recorded, lease), condition: isNew(run) },
+    guard: { item: pendingRecord(run.keyed, recorded, lease), condition: ifNewOrExpired(run) },
     others: addPendingSaga(run, recorded),
   }
   let started: Awaited<ReturnType<typeof commitDecision>>
@@ -115,7 +115,7 @@ async function startSaga(run: Required<Run>, state: object): Promise<Outcome> {
     started = await commitDecision(run, saga.start(state), () => ({ result: undefined, ...changes }))
   } catch (thrown) {
     // The start may be committed although the response was lost.
-    if (isRetryable(thrown)) await release(run, recorded, heldBy(lease))
+    if (isRetryable(thrown)) await release(run, recorded, ifHeldBy(lease))
     return afterRejection(run, thrown)
   }
   if ('existing' in started) return replay(run, asRecord(started.existing))
@@ -123,13 +123,13 @@ async function startSaga(run: Required<Run>, state: object): Promise<Outcome> {
 }
 
 /** Handles a rejection. If an earlier run has succeeded since, its response is replayed. */
-async function afterRejection(run: Required<Run>, thrown: unknown): Promise<Outcome> {
+async function afterRejection(run: KeyedRun, thrown: unknown): Promise<Outcome> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
   if (failure instanceof Failure && failure.retryable && failure.http >= 500) throw failure
   const existing = await findRecord(run)
   if (existing) return replay(run, existing)
   if (failure instanceof Failure) throw thrown
-  return storeFault(run, run.table, thrown, isNew(run))
+  return storeFault(run, run.table, thrown, ifNewOrExpired(run))
 }
 
 /**
@@ -137,13 +137,8 @@ async function afterRejection(run: Required<Run>, thrown: unknown): Promise<Outc
  * stored as failed any more and the request's time limit is ignored: only a pending record lets a retry record the
  * effect.
  */
-async function finish(
-  run: Required<Run>,
-  recorded: RecordedSaga,
-  lease: Lease,
-  state: object,
-): Promise<Outcome> {
-  const held = heldBy(lease)
+async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state: object): Promise<Outcome> {
+  const held = ifHeldBy(lease)
   const saga = sagaOf(run)
   let isExecuted = false
   let stored: Stored
@@ -170,13 +165,13 @@ function sagaOf({ saga, operation }: Pick<Run, 'saga' | 'operation'>): Saga {
 }
 
 /** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
-async function release(run: Required<Run>, saga: RecordedSaga, held: Condition): Promise<void> {
+async function release(run: KeyedRun, saga: RecordedSaga, held: Condition): Promise<void> {
   const free = { ...newLease(run), lease_until: 0 }
   await putPending({ ...run, table: run.tableForOutcome() }, saga, free, held).catch(() => undefined)
 }
 
 async function storeFault(
-  run: Required<Run>,
+  run: KeyedRun,
   table: Table,
   thrown: unknown,
   condition: Condition,
@@ -189,7 +184,7 @@ async function storeFault(
 }
 
 /** Responds from the record of an earlier run: waits for it, or takes it over once its lease has expired. */
-async function replay(run: Required<Run>, existing: IdempotencyRecord): Promise<Outcome> {
+async function replay(run: KeyedRun, existing: IdempotencyRecord): Promise<Outcome> {
   const { waitSeconds, status } = run.settings['idempotency.whilePending']
   const waitUntil = run.clock.now() + waitSeconds * 1000
   for (let record: IdempotencyRecord | undefined = existing; record; record = await findRecord(run)) {
@@ -204,17 +199,17 @@ async function replay(run: Required<Run>, existing: IdempotencyRecord): Promise<
 }
 
 /** Continues a saga that an earlier run left pending; it is never started again. */
-export async function takeOver(run: Required<Run>, record: PendingRecord): Promise<Outcome> {
+export async function takeOver(run: KeyedRun, record: PendingRecord): Promise<Outcome> {
   const state = await restore(run, record.saga)
   const lease = newLease(run)
-  const refusal = await putPending(run, record.saga, lease, heldBy(record))
+  const refusal = await putPending(run, record.saga, lease, ifHeldBy(record))
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
   return isHeld ? finish(run, record.saga, lease, state) : replay(run, holder)
 }
 
-function putPending(run: Required<Run>, saga: RecordedSaga, lease: Lease, condition: Condition) {
+function putPending(run: KeyedRun, saga: RecordedSaga, lease: Lease, condition: Condition) {
   return run.table.put({ item: pendingRecord(run.keyed, saga, lease), condition })
 }
 
@@ -228,7 +223,7 @@ async function restore(
 
 /** Replays a finished request with the same key and payload; undefined if there is none. */
 export async function replayEarlier(
-  run: Pick<Required<Run>, 'keyed' | 'table' | 'clock'>,
+  run: Pick<KeyedRun, 'keyed' | 'table' | 'clock'>,
 ): Promise<Outcome | undefined> {
   const record = await findRecord(run)
   if (record?.payload_hash !== run.keyed.payloadHash || record.state === 'pending') return undefined

@@ -2,11 +2,12 @@ import { parse } from 'content-type'
 import * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
+import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
-import { type Caller, tenantNamePattern } from '../identity/caller.ts'
+import type { Caller } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
@@ -19,7 +20,7 @@ import {
   type BodyType,
   bodyLimitOf,
   bodyTypesOf,
-  mayBeBlocked,
+  isForTenants,
   type Route,
   takesSession,
 } from './route.ts'
@@ -47,7 +48,7 @@ export function checkRequest(
   const { route, request, settings, startedAt } = context
   if (!isKnown(route)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
-  if (!route.ignoresOptions) checkTimeout(request.headers)
+  if (!route.ignoresParameters) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
@@ -59,7 +60,7 @@ export async function checkNotBlocked(
   { route, isBlocked, table }: Pick<RequestContext, 'route' | 'isBlocked' | 'table'>,
   tenant: string,
 ): Promise<void> {
-  if (!mayBeBlocked(route)) return
+  if (!isForTenants(route)) return
   if (await isBlocked(tenant, table)) throw fail('POLICY.account.locked')
 }
 
@@ -97,12 +98,12 @@ export function parseInput(
   context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings'>,
 ): Input {
   const { request, route, caller, settings } = context
-  const { ignoresOptions = false } = route
-  if (!ignoresOptions) {
+  const { ignoresParameters = false } = route
+  if (!ignoresParameters) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   }
   const query = request.query.filter(
-    ([name]) => !ignoresOptions && name !== settings['auth.adminTenantParameter'],
+    ([name]) => !ignoresParameters && name !== settings['auth.adminTenantParameter'],
   )
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {

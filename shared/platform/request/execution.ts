@@ -72,7 +72,7 @@ export async function orMismatch<Result>(context: RequestContext, step: () => Re
     if (!(await findRecord({ ...context, keyed }))) throw thrown
     const counted = await countRequest(context, { body: {} })
     const mismatch = fail('CONFLICT.idempotency.payload_mismatch', { cause: thrown })
-    await counted.settle({ response: { body: undefined }, failure: mismatch })
+    await counted.countOutcome({ response: { body: undefined }, failure: mismatch })
     throw mismatch
   }
 }

@@ -23,8 +23,8 @@ import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
 import { keyedRequest, orMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
-import { type CountedRequest, countRequest, isThrottled } from './rate-limit.ts'
-import { checkRead, failureOutcome, respond } from './respond.ts'
+import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
+import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
 import { type Route, sumsDenials } from './route.ts'
 
 /**
@@ -48,6 +48,7 @@ export async function handleRequest(
     context = { ...context, caller }
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
+    // With a used key, an invalid payload is another payload.
     const { scope, input } = await orMismatch(authenticated, () => ({
       scope: scopeOf(authenticated),
       input: parseInput(authenticated),
@@ -59,15 +60,15 @@ export async function handleRequest(
     const keyed = await keyedRequest(context, input)
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
-    const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...run, keyed }) : undefined
+    const earlier = keyed && hasRateLimits(context) ? await replayEarlier({ ...run, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...run, keyed }) : await runWithoutKey(run))
     cookies = await cookiesOf(endpoint, context, outcome)
-    checkRead(context.request, outcome)
+    checkIfMatchOfRead(context.request, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
   }
-  await counted?.settle(outcome)
+  await counted?.countOutcome(outcome)
   const source = await hashedSource(context)
   if (!isAnswered?.aborted) logOutcome({ ...context, caller }, outcome, source)
   return respond(context, outcome, cookies)
@@ -93,7 +94,7 @@ export function openRequest(
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
   const { route } = endpoint
-  const milliseconds = timeBudget(route.ignoresOptions ? {} : request.headers, settings)
+  const milliseconds = timeBudget(route.ignoresParameters ? {} : request.headers, settings)
   const work = openWork(runtime, {
     operation: route.operation,
     correlation,
@@ -228,7 +229,7 @@ function isCausedByCaller(
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
   const { enoughMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
-  const limit = route.ignoresOptions ? maxMilliseconds : timeBudget(request.headers, settings)
+  const limit = route.ignoresParameters ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
   )

@@ -25,14 +25,14 @@ export interface CountedRequest {
    * Counts a failure in the counters of failures, and removes a replay from the counters of requests. This is best
    * effort: it never fails the request.
    */
-  settle(outcome: CountedOutcome): Promise<void>
+  countOutcome(outcome: CountedOutcome): Promise<void>
 }
 
 /** A limit of a request, with its subject. */
 type CountedLimit = Counter & RateLimit
 
 /** Returns whether requests of the route are counted. */
-export function isThrottled({ route, settings }: Pick<Context, 'route' | 'settings'>): boolean {
+export function hasRateLimits({ route, settings }: Pick<Context, 'route' | 'settings'>): boolean {
   const { operation, throttle } = route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
@@ -50,7 +50,7 @@ export async function countRequest(context: Context, input: Pick<Input, 'body'>)
   await checkRoom(ofFailures, table, clock)
   const countedAt = await countIn(ofRequests, table, clock)
   return {
-    async settle(outcome) {
+    async countOutcome(outcome) {
       // A request that used up its time is a guess like any other.
       const table = context.tableWithin(settleMilliseconds)
       if (outcome.status === 'replayed')

@@ -105,7 +105,7 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
  * Checks If-Match of a read. It precedes If-None-Match (RFC 9110 13.2.2).
  * @throws CONFLICT.etag.mismatch
  */
-export function checkRead({ method, headers }: HttpRequest, { response }: Outcome): void {
+export function checkIfMatchOfRead({ method, headers }: HttpRequest, { response }: Outcome): void {
   const { ETag: etag } = response.headers
   if (isRead(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
 }

@@ -120,7 +120,7 @@ export interface Route<
   /** The media types of its body; JSON by default. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** Ignores every query parameter, Accept and X-Request-Timeout, which monitors add. */
-  ignoresOptions?: true
+  ignoresParameters?: true
   /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
@@ -163,7 +163,7 @@ export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>
 }
 
 /** Returns whether a blocked tenant may not use a route. Senders of events and monitors belong to no tenant. */
-export function mayBeBlocked({ auth, idempotency, throttle }: Route): boolean {
+export function isForTenants({ auth, idempotency, throttle }: Route): boolean {
   return auth === 'bearer' || idempotency !== 'none' || throttle !== undefined
 }
 
