@@ -37,7 +37,7 @@ export interface paths {
     "/v1/webhooks/events": {
         /**
          * Receive an event
-         * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.
+         * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. One of a type and version that the service handles is refused if its data does not have the shape that asyncapi.json describes. A repeated event gets the same response and changes nothing.
          */
         post: operations["receiveEvent"];
     };

@@ -129,7 +129,7 @@ function withCode(code: PricedCode, present: readonly PricedCode[]): readonly Pr
 function checkMayApply(cart: Cart, context: Pick<Context, 'caller' | 'settings' | 'environment'>): void {
   const { caller, settings } = context
   const policy = settings['discount.mayApply']
-  const isOwner = cart.owner === undefined || isSubject(cart.owner.subject, context)
+  const isOwner = cart.owner === undefined || isSubject(cart.owner, context)
   if (policy === 'readers' || (policy === 'owner' && isOwner)) return
   if (reachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)

@@ -2,7 +2,9 @@ import * as v from 'valibot'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
 import type { Table } from '../platform/table/table.ts'
+import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** The dependencies of a handler. It decides and writes nothing. */
@@ -35,8 +37,13 @@ export type Handled = Effects | 'stale' | 'ignored'
  */
 export type Handler = (event: WebhookEvent, context: HandlerContext) => Promise<Handled>
 
-/** The data of every received event: the resource, and the tenant unless it is the public one. */
-export const eventData = { id: v.string(), tenant_id: v.exactOptional(v.string()) }
+/** Returns the data of every received event: the resource, and the tenant unless it is the public one. */
+export const eventData = (settings: Settings) => ({
+  id: v.string(),
+  tenant_id: v.exactOptional(
+    v.pipe(v.string(), v.regex(tenantNamePattern(settings)), openPoint('requests.tenantName')),
+  ),
+})
 
-/** The data of events without fields of their own. Further fields are allowed and ignored. */
-export const resourceOnly = () => v.looseObject(eventData)
+/** Returns the data of events without fields of their own. Further fields are allowed and ignored. */
+export const resourceOnly = (settings: Settings) => v.looseObject(eventData(settings))

@@ -51,7 +51,7 @@ export function newInboxItem(
   part: InboxPart = 'event',
 ): Write {
   const { tenant_id: tenant } = event.data
-  // A sender may name what is no tenant; its handler rejects the event.
+  // The data of an event of an unknown type or version has any form.
   const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id, part),

@@ -53,12 +53,12 @@ describe('the page of errors', () => {
                 expect([code, rowOf(page, code).status]).toEqual([code, Number(status)])
   })
 
-  test('calls those errors retryable that the client retries, and a cart that may be on its way', async () => {
+  test('calls those errors retryable that the client retries', async () => {
     const page = await errorsPage(markdown, localSettings)
     for (const code of codes) {
       const { status, retryable } = rowOf(page, code)
       const retried = isWorthRetrying(status, errorCatalog[code].retryable)
-      expect([code, retried || code === 'NOT_FOUND.cart']).toEqual([code, retryable])
+      expect([code, retried]).toEqual([code, retryable])
     }
   })
 

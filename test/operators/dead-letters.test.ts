@@ -25,8 +25,7 @@ const operator = { table: service.table, clock: service.runtime.clock, name: 'ja
 
 /** Receives an event that no attempt can handle. @returns the event and the id of its dead letter */
 async function poison(attempts: number) {
-  const cart = { id: 'c', tenant_id: 'acme', amount_minor: 'jane@example.com', currency: 'EUR' }
-  const event = eventOf('cart.updated', cart)
+  const event = eventOf('order.paid', { id: 'jane@example.com', tenant_id: 'acme' })
   await sendEvent(service, event)
   for (let n = 0; n < attempts; n += 1) await handleReceived(service, event.event_id).catch(() => undefined)
   return { event, message_id: dead.put(event.event_id, 'acme') }
@@ -40,9 +39,9 @@ describe('a poisoned webhook', () => {
         message_id,
         at: '2026-01-31T12:00:00.000Z',
         event_id: event.event_id,
-        type: 'cart.updated',
+        type: 'order.paid',
         attempts: 3,
-        reason: 'amount_minor: number',
+        reason: 'NOT_FOUND.order',
       },
     ])
   })

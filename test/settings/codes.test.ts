@@ -238,7 +238,7 @@ const rows: Row[] = [
     const total = { minor: 1001, currency: 'USD' }
     await receiveCart(tenant, 1000, { total, user_id: 'ada', customer: { id: 'bob' } })
     const found = await findCart(tenant.service.table, tenant.tenant, 'cart')
-    return [found?.amount_minor, found?.currency, found?.owner?.subject]
+    return [found?.amount_minor, found?.currency, found?.owner]
   }, [1001, 'USD', 'bob']],
   ['discount.cartOwners', 'sessions', // The subject of a token owns no cart of sessions.
     verifyAs('Viewer-1', { role: 'Viewer' }), '403 AUTHZ.role.denied'],

@@ -143,9 +143,9 @@ function checkWebhooks(world: World, history: History, of: Of): void {
   checkCarts(world, handled, of)
 }
 
-/** Returns whether an event of a cart states its amount or its owner. */
-function isStated({ amount_minor, user_id }: Record<string, unknown>): boolean {
-  return amount_minor !== undefined || user_id !== undefined
+/** Returns whether an event of a cart states its amount, its currency or its owner. */
+function isStated({ amount_minor, currency, user_id }: Record<string, unknown>): boolean {
+  return amount_minor !== undefined || currency !== undefined || Boolean(user_id)
 }
 
 /** Nothing waits for something that never comes. */

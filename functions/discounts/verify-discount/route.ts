@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { CartId } from '#shared/carts/cart.ts'
 import { CodeText } from '#shared/codes/code-text.ts'
 import { Discount } from '#shared/discounts/verify-discount.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -17,7 +18,11 @@ export const route = defineRoute({
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
   headers: (settings) => ({
-    [settings['discount.cart'].header]: { description: 'The id of the cart.', key: 'discount.cart' },
+    [settings['discount.cart'].header]: {
+      description: 'The id of the cart. A new cart may take 2 s until it is known.',
+      key: 'discount.cart',
+      schema: CartId,
+    },
   }),
   body: () => DiscountRequest,
   example: () => ({ code: 'SUMMER-10' }),
@@ -33,7 +38,8 @@ export const route = defineRoute({
       stored: true,
       when: (settings) => settings['discount.rejection'].status === 404,
     },
-    'NOT_FOUND.cart',
+    // A new cart may be on its way, and an id of a cart says nothing about codes.
+    { code: 'NOT_FOUND.cart', uncounted: true },
   ],
   uses: ['secret.read'],
   table: {

@@ -117,9 +117,15 @@ export function parseInput(
   }
 }
 
+/** @throws VALIDATION.header.invalid */
 function ownHeaders({ headers }: HttpRequest, route: Route, settings: Settings): Input['headers'] {
-  const names = Object.keys(route.headers?.(settings) ?? {})
-  return Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
+  const defined = Object.entries(route.headers?.(settings) ?? {})
+  const sent = Object.fromEntries(defined.map(([name]) => [name, headers[name.toLowerCase()]]))
+  const schemas = defined.map(([name, { schema = v.string() }]) => [name, v.optional(schema)])
+  const message = () => 'VALIDATION.header.invalid' satisfies ErrorCode
+  const result = v.safeParse(v.object(Object.fromEntries(schemas)), sent, { abortPipeEarly: true, message })
+  if (!result.success) throw invalidFields(result.issues, settings)
+  return sent
 }
 
 function repeated(code: ErrorCode, name: string, actual: number): Failure {

@@ -64,8 +64,14 @@ export async function countRequest(context: Context, input: Pick<Input, 'body'>)
 }
 
 /** Returns whether a request failed by its caller's fault. A fault of the service and a retryable error are no guesses. */
-function hasFailed({ response: { body }, failure }: CountedOutcome, { isFailure }: Route): boolean {
-  if (failure) return failure.http < 500 && !failure.retryable
+function hasFailed(
+  { response: { body }, failure }: CountedOutcome,
+  { isFailure, errors = [] }: Route,
+): boolean {
+  const isUncounted = errors.some(
+    (one) => typeof one !== 'string' && one.uncounted && one.code === failure?.code,
+  )
+  if (failure) return failure.http < 500 && !failure.retryable && !isUncounted
   return body !== undefined && (isFailure?.(JSON.parse(body)) ?? false)
 }
 

@@ -45,6 +45,8 @@ export interface RouteError {
   status?: number
   /** It is committed with its effects, so it is stored for an Idempotency-Key and replayed. */
   stored?: true
+  /** Limits that count failures do not count it. */
+  uncounted?: true
   /** Whether this deployment returns it. */
   when?: (settings: Settings) => boolean
 }
@@ -54,6 +56,8 @@ interface HeaderDefinition {
   description: string
   required?: true
   key: SettingKey
+  /** The schema of its value; any text without one. */
+  schema?: v.GenericSchema<string>
 }
 
 /**
