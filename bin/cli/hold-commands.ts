@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { holdableEntities, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { isId } from '#shared/platform/base/clock.ts'
+import { unseen } from '#shared/platform/formats/unseen.ts'
 import { type Define, operatorOf, stack, tableOf, tenant, yes } from './options.ts'
 import { confirm, printRecord, printRecords } from './output.ts'
 
@@ -63,9 +64,8 @@ function parseTarget(text: string): string {
   throw new InvalidArgumentError(`It takes ${items} or ${tenantTarget}.`)
 }
 
-/** @throws InvalidArgumentError for a text that is empty, too long or more than one line */
+/** @throws InvalidArgumentError for a text that is empty, too long or not visible as a whole, such as a second line */
 function parseReason(text: string): string {
-  if (text.trim() !== '' && text.length <= maxReasonLength && !/[\p{Cc}\p{Cs}]/u.test(text))
-    return text.trim()
-  throw new InvalidArgumentError(`It takes one line of 1 to ${maxReasonLength} characters.`)
+  if (text.trim() !== '' && text.length <= maxReasonLength && !unseen.test(text)) return text.trim()
+  throw new InvalidArgumentError(`It takes one line of 1 to ${maxReasonLength} visible characters.`)
 }

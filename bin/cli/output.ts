@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
+import { unseen } from '#shared/platform/formats/unseen.ts'
 import { UsageError } from './options.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function printRecords(
     const rows: object[] = []
     for await (const record of records) rows.push(record)
     console.log(rows.length === 0 ? styleText('dim', 'There are none.') : tableOf(rows, columns))
-  } else for await (const record of records) console.log(JSON.stringify(record))
+  } else for await (const record of records) console.log(jsonOf(record))
 }
 
 /**
@@ -23,7 +24,7 @@ export async function printRecords(
  */
 export function printRecord(record: object): void {
   if (!process.stdout.isTTY) {
-    console.log(JSON.stringify(record))
+    console.log(jsonOf(record))
     return
   }
   const fields = Object.entries(record)
@@ -36,7 +37,7 @@ export function printRecord(record: object): void {
 export function printLine(record: object, ...columns: string[]): void {
   const fields = new Map(Object.entries(record))
   const line = columns.map((name) => textOf(fields.get(name))).join('  ')
-  console.log(process.stdout.isTTY ? line : JSON.stringify(record))
+  console.log(process.stdout.isTTY ? line : jsonOf(record))
 }
 
 /** Returns records as a table, or as one list of fields for each if the table is wider than the terminal. */
@@ -63,10 +64,21 @@ function listOf(record: object): string {
     .join('\n')
 }
 
-/** Returns a value without control characters, which could change the terminal. */
-function textOf(value: unknown): string {
+/** Returns a value without control characters, which could change the terminal, and with other unseen ones escaped. */
+export function textOf(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return text.replace(/\p{Cc}/gu, ' ')
+  return escaped(text.replace(/\p{Cc}/gu, ' '))
+}
+
+function jsonOf(record: object): string {
+  return escaped(JSON.stringify(record))
+}
+
+/** Escapes the characters that could show another text than there is. In JSON this changes no value. */
+function escaped(text: string): string {
+  return text.replace(RegExp(unseen, 'gu'), (character) =>
+    character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
 }
 
 /** Reports how far long work is: a text, and the share that is done, from 0 to 1, if it is known. */

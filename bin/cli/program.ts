@@ -5,6 +5,7 @@ import { defineDeliveryCommands } from './delivery-commands.ts'
 import { defineDeploymentCommands } from './deployment-commands.ts'
 import { defineHoldCommands } from './hold-commands.ts'
 import { definer, UsageError } from './options.ts'
+import { textOf } from './output.ts'
 import { defineRefundCommands } from './refund-commands.ts'
 import { defineServiceCommands } from './service-commands.ts'
 import { defineSubscriberCommands } from './subscriber-commands.ts'
@@ -77,7 +78,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
     const { message } = thrown as Error
     const [, text = message] = Object.entries(advice).find(([start]) => message.startsWith(start)) ?? []
-    console.error(styleText('red', `error: ${text}`, { stream: process.stderr }))
+    console.error(
+      styleText('red', `error: ${text.split('\n').map(textOf).join('\n')}`, { stream: process.stderr }),
+    )
     return thrown instanceof UsageError ? 2 : 1
   }
 }

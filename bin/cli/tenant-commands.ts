@@ -136,7 +136,7 @@ function defineUsers(define: Define): void {
 function definePurge(define: Define): void {
   define(
     'tenants purge',
-    'Delete the data of a tenant in the table permanently. It blocks the tenant first: its callers get 403 POLICY.account.locked, and its imports are canceled. It deletes after a minute, when no request of the tenant is left, and after its imports and refunds have ended. The tenant stays blocked until you unblock it. The audit records the block, the start and the end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs.',
+    'Delete the data of a tenant in the table permanently. It blocks the tenant first: its callers get 403 POLICY.account.locked, and its imports are canceled. It deletes after a minute, when no request of the tenant is left, and after its imports and refunds have ended. The tenant stays blocked until you unblock it, which is possible after the purge. The audit records the block, the start and the end. It prints what remains elsewhere, and until when. A name without data is refused. An interrupted purge can be repeated, and counts the items of both runs.',
     'tenants purge acme --yes',
   )
     .argument('<tenant>', 'the tenant', parseTenant)
@@ -173,7 +173,7 @@ function defineBlocks(define: Define): void {
     })
   define(
     'tenants unblock',
-    'Let the callers of a blocked tenant in again, within 30 seconds. A purged tenant starts without data. It prints changed: false for a tenant that is not blocked.',
+    'Let the callers of a blocked tenant in again, within 30 seconds. A purged tenant starts without data. It is refused while a purge of the tenant runs, and for seven minutes after one that was interrupted. It prints changed: false for a tenant that is not blocked.',
     'tenants unblock acme',
   )
     .argument('<tenant>', 'the tenant', parseTenant)

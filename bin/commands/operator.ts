@@ -1,12 +1,18 @@
 import { userInfo } from 'node:os'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { unseen } from '#shared/platform/formats/unseen.ts'
 import { type DeployedStack, openTable } from './deployment.ts'
 import type { Operator } from './tenant-records.ts'
 
-/** Returns the operator who runs a command on a deployment. */
+/**
+ * Returns the operator who runs a command on a deployment.
+ * @throws Error for a name that the audit would not show as it is
+ */
 export async function operatorOf(stack: DeployedStack): Promise<Operator> {
-  return { table: openTable(stack), clock: systemClock, name: await nameOf(stack) }
+  const name = await nameOf(stack)
+  if (unseen.test(name)) throw new Error('the name of the operator has invisible or bidirectional characters')
+  return { table: openTable(stack), clock: systemClock, name }
 }
 
 /**

@@ -76,7 +76,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'holds list': ['dynamodb:Query'],
   'holds release': ['dynamodb:DeleteItem', 'dynamodb:UpdateItem', ...audited],
   'tenants block': ['dynamodb:GetItem', 'dynamodb:Query', ...audited],
-  'tenants unblock': ['dynamodb:GetItem', ...audited],
+  'tenants unblock': ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:GetItem', ...audited],
   'tenants blocked': ['dynamodb:GetItem'],
   'subscribers create': ['dynamodb:Query', 'lambda:InvokeFunction', ...changing],
   'subscribers list': ['dynamodb:Query'],

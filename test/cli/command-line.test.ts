@@ -137,6 +137,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['dead-letters redrive letters', 'letters … webhooks, mail'],
     ['events --limit ten', '--limit … ten'],
     ['events --events order.*,orders.*', 'orders.*'],
+    ['events --events order.*,o\u202e', 'o\\u202e'],
     ['events --forward-to http://a.b', '--forward-to … --tenant'],
     ['events --forward-to localhost:3000', '--forward-to … localhost:3000'],
     ['events --secret-stdin', '--secret-stdin … --forward-to'],
@@ -156,6 +157,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['refunds list --tenant t --status lost', 'lost … pending'],
     ['holds set --tenant t', '--reason <text>'],
     ["holds set --tenant t --reason ' '", '--reason … 1 … 512'],
+    ['holds set --tenant t --reason a\u202eb', '--reason … 1 … 512'],
     // It cannot be deleted by itself.
     [
       'holds set --tenant t --reason r --target refund/01900000-0000-8000-8000-000000000000',

@@ -56,6 +56,13 @@ describe('records', () => {
     expect((await onTerminal('escape')).screen).toContain('\n [31mred\n')
   })
 
+  test('show unseen characters by their escapes, which change no value when piped', async () => {
+    const escapes = 'a\\u202eb\\u200dc\\udb40\\udc41'
+    expect((await onTerminal('unseen')).screen).toContain(`\n${escapes}\n`)
+    expect(piped('unseen')).toBe(`{"text":"${escapes}"}\n`)
+    expect(JSON.parse(piped('unseen'))).toEqual({ text: 'a\u202eb\u200dc\u{e0041}' })
+  })
+
   test('print nothing when piped if there are none', () => {
     expect(piped('none')).toBe('')
   })

@@ -13,6 +13,7 @@ const samples: Record<string, () => Promise<void>> = {
   none: () => printRecords([]),
   wide: () => printRecords(records.map((record) => ({ ...record, text: 'x'.repeat(100) }))),
   escape: () => printRecords([{ text: '\u001b[31mred' }]),
+  unseen: () => printRecords([{ text: 'a\u202eb\u200dc\u{e0041}' }]),
   record: async () => printRecord({ outcome: 'PARTIAL', rejects: [{ row: 2, code: 'VALIDATION.email' }] }),
   confirm: async () => {
     await confirm('Delete it?', undefined)

@@ -51,6 +51,11 @@ function expected(text: string): Parsed {
 }
 
 describe('parsing the name of a code', () => {
+  test('keeps the joiners and selectors of its emoji', () => {
+    const family = 'Für \u{1f468}\u200d\u{1f469}\u200d\u{1f467} \u2764\ufe0f'
+    expect(parse(family)).toEqual({ stored: family })
+  })
+
   test('returns it trimmed and in NFC, or rejects its length or characters', () => {
     fc.assert(
       fc.property(names, (text) => {

@@ -112,6 +112,21 @@ describe('a hard delete', () => {
   })
 })
 
+describe('the reason of a permanent deletion', () => {
+  test.each(['no \u202emistake', 'no\u200b mistake', 'no\u2028mistake', 'no\u0007 mistake'])(
+    'is refused with an unseen character: %j',
+    async (reason) => {
+      const { id } = await made(calls, 'unseen')
+      const answer = await calls.hardDelete(admin('unseen'), id, reason)
+      expect(outcome(answer)).toBe('400 VALIDATION.header.invalid')
+      const [field]: { reason: string; regex: string }[] = Object.values(answer.json.error.details.fields)
+      expect(field?.reason).toBe('charset')
+      expect(RegExp(field?.regex ?? '', 'u').test(reason)).toBe(false)
+      expect(RegExp(field?.regex ?? '', 'u').test('ein großer Irrtum 😀')).toBe(true)
+    },
+  )
+})
+
 describe('the parameter force', () => {
   test.each(['TRUE', '', 'true '])('rejects %j', async (force) => {
     const { id } = await made(calls, 'force')

@@ -250,6 +250,56 @@ describe('a purge of a tenant in use', () => {
     expect(await left(service, 'racing')).toEqual([])
   })
 
+  /** Starts a purge that waits for its requests, and never goes on. */
+  async function waitingPurge() {
+    const { operator, clock } = await serviceWithClock({ tableName: newMemoryTable() })
+    let waits = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      waits = resolve
+    })
+    let goOn = () => {}
+    const sleep = () => {
+      waits()
+      return new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+    }
+    const purging = purgeTenant({ ...operator, clock: { ...clock, sleep } }, 'acme', {
+      withAudit: true,
+      force: true,
+    })
+    await waiting
+    return { operator, clock, purging, goOn: () => goOn() }
+  }
+
+  test('keeps the tenant from being unblocked until it ends', async () => {
+    const { operator, purging, goOn } = await waitingPurge()
+    await expect(unblockTenant(operator, 'acme')).rejects.toThrow('a purge of acme is running')
+    expect((await readBlockedTenants(operator.table)).tenants).toEqual(['acme'])
+    goOn()
+    await purging
+    expect(await unblockTenant(operator, 'acme')).toBe(true)
+  })
+
+  test('that was interrupted can be undone minutes later, and then deletes nothing', async () => {
+    const { operator, clock, purging, goOn } = await waitingPurge()
+    clock.advance(419_000)
+    await expect(unblockTenant(operator, 'acme')).rejects.toThrow('unblock the tenant in 1 minutes')
+    clock.advance(1_000)
+    expect(await unblockTenant(operator, 'acme')).toBe(true)
+    goOn()
+    await expect(purging).rejects.toThrow('the tenant was unblocked')
+    expect(await operator.table.get({ pk: 'purge#acme', sk: 'purge' })).toBeUndefined()
+  })
+
+  test('that failed leaves the tenant to be unblocked at once', async () => {
+    const { operator } = await serviceWithClock({ tableName: newMemoryTable() })
+    const clock: Clock = { ...operator.clock, sleep: () => Promise.reject(new Error('stopped')) }
+    const purging = purgeTenant({ ...operator, clock }, 'acme', { withAudit: true, force: true })
+    await expect(purging).rejects.toThrow('stopped')
+    expect(await unblockTenant(operator, 'acme')).toBe(true)
+  })
+
   async function runningImport() {
     const clock = movableClock(start)
     // A purge waits for five minutes, and reads all shards each time it looks.

@@ -12,6 +12,7 @@ const variables = {
 }
 const before = { ...process.env }
 let sts: HttpServer
+let returned = arn
 const asked: string[] = []
 
 beforeAll(async () => {
@@ -19,7 +20,7 @@ beforeAll(async () => {
     asked.push(Buffer.concat(await request.toArray()).toString())
     response.setHeader('content-type', 'text/xml')
     response.end(
-      `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
+      `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${returned}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`,
     )
   })
   Object.assign(process.env, variables, { AWS_ENDPOINT_URL_STS: sts.url })
@@ -34,6 +35,12 @@ describe('the operator in the audit', () => {
   test('of a stack on AWS is the ARN of the credentials, as AWS returns it', async () => {
     expect((await operatorOf({ outputs, access: {} })).name).toBe(arn)
     expect(asked).toEqual([expect.stringContaining('Action=GetCallerIdentity')])
+  })
+
+  test('is refused with a character that nobody sees', async () => {
+    returned = `${arn}\u202e`
+    await expect(operatorOf({ outputs, access: {} })).rejects.toThrow('invisible')
+    returned = arn
   })
 
   test('of the local run is the user of the operating system', async () => {

@@ -1,5 +1,6 @@
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
+import { endOfLease } from './purge-lease.ts'
 import { requireData } from './tenant-data.ts'
 
 /** So many names of 64 characters fit into the item that lists them. */
@@ -21,7 +22,7 @@ export async function blockTenant(
   return change(operator, tenant, 'tenant.block')
 }
 
-/** @returns whether it was blocked before */
+/** @returns whether it was blocked before @throws Error while a purge of it runs */
 export function unblockTenant(operator: Operator, tenant: string): Promise<boolean> {
   return change(operator, tenant, 'tenant.unblock')
 }
@@ -41,7 +42,8 @@ async function change(
     if (tenants.length > maxBlockedTenants)
       throw new Error(`${maxBlockedTenants} tenants are blocked, and no more fit: unblock some`)
     const audit = auditOfOperator(operator, tenant, { action, target: 'tenant' })
-    // Another operator may have changed the list meanwhile.
-    if (!(await table.transact([blockedTenantsPut(tenants, blocked), audit]))) return true
+    const lease = action === 'tenant.unblock' ? [await endOfLease(table, tenant, operator.clock.now())] : []
+    // Another operator may have changed the list meanwhile, or started a purge.
+    if (!(await table.transact([blockedTenantsPut(tenants, blocked), audit, ...lease]))) return true
   }
 }

@@ -11,18 +11,18 @@ import {
   partitionsOf,
   pendingKeyOf,
 } from '#shared/platform/table/keys.ts'
-import { type Change, pendingEntries, type Update } from '#shared/platform/table/table.ts'
+import { type Change, pendingEntries, type Refusal, type Update } from '#shared/platform/table/table.ts'
 import type { Report } from '../../cli/output.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
 import { blockTenant } from './block-tenant.ts'
+import { LeaseLost, maxWaitMilliseconds, type PurgeLease, purgeLease } from './purge-lease.ts'
 import { allKeys, occupied, requireData } from './tenant-data.ts'
 
 /** The maximum number of items that a transaction deletes. */
 const batch = 25
 /** The maximum bytes of these items, as JSON: a transaction takes 4 MB. */
 const batchBytes = 3_000_000
-/** How long a purge waits for imports and refunds to end, in milliseconds, and how often it looks. */
-const maxWaitMilliseconds = 300_000
+/** How often a purge looks whether imports and refunds have ended, in milliseconds. */
 const pollMilliseconds = 5000
 /** The number of deleted items of each entity. */
 type Deleted = Partial<Record<Entity, number>>
@@ -31,6 +31,8 @@ interface Options {
   withAudit: boolean
   /** Also purges a name without data. */
   force?: boolean
+  /** The lease of a blocked tenant. */
+  lease?: PurgeLease
   report?: Report
 }
 
@@ -53,18 +55,31 @@ export const remaining: Readonly<Record<string, string>> = {
  *   anything of the tenant is under legal hold
  */
 export async function purgeTenant(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
-  const { withAudit, force = false, report = () => {} } = options
+  const { withAudit, force = false } = options
   const { table, clock } = operator
   await transactUnlessHeld(operator, tenant, [])
   const earlier = await table.get(progressKey(tenant))
   if (!force && !earlier) await requireData(operator, tenant, purgedEntities(withAudit))
-  await blockTenant(operator, tenant, { force: true })
+  const lease = purgeLease(tenant, clock)
+  await table.transact([lease.take])
+  try {
+    await blockTenant(operator, tenant, { force: true })
+    return await purgeBlocked(operator, tenant, { ...options, lease })
+  } catch (thrown) {
+    await table.transact([lease.release])
+    throw thrown
+  }
+}
+
+async function purgeBlocked(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
+  const { report = () => {} } = options
   try {
     report('wait for requests', 0)
-    await clock.sleep(blockMilliseconds)
+    await operator.clock.sleep(blockMilliseconds)
     await endWork(operator, tenant, report)
     return await deleteTenant(operator, tenant, options)
   } catch (cause) {
+    if (cause instanceof LeaseLost) throw cause
     const advice = `repeat the purge, or let its callers in again with \`tenants unblock ${tenant}\``
     throw new Error(`${(cause as Error).message}. ${tenant} stays blocked: ${advice}`, { cause })
   }
@@ -78,32 +93,46 @@ export async function purgeTenant(operator: Operator, tenant: string, options: O
  *   next batch.
  */
 export async function deleteTenant(operator: Operator, tenant: string, options: Options): Promise<Deleted> {
-  const { withAudit, report = () => {} } = options
+  const { withAudit, report = () => {}, lease } = options
   const { table } = operator
   const purged = purgedEntities(withAudit)
   const earlier = await table.get(progressKey(tenant))
   if (!earlier)
-    await transactUnlessHeld(operator, tenant, [
-      begin(tenant),
-      auditOf(operator, tenant, { state: 'started' }),
-    ])
+    await transactUnlessHeld(
+      operator,
+      tenant,
+      [begin(tenant), auditOf(operator, tenant, { state: 'started' })],
+      lease,
+    )
   for (const [at, entity] of purged.entries()) {
     report(entity, at / purged.length)
     for (const partition of await occupied(operator, partitionsOf(tenant, entity)))
-      await purgePartition(operator, tenant, { entity, partition })
+      await purgePartition(operator, tenant, { entity, partition, lease })
   }
   const { pk, sk, ...counts }: Item = (await table.get(progressKey(tenant))) ?? { ...progressKey(tenant) }
   const deleted = Object.fromEntries(purged.map((entity) => [entity, Number(counts[entity] ?? 0)]))
   const end: Change = { remove: { pk, sk }, condition: 'none' }
-  const ended = [end, removeHoldCount(tenant), ...(withAudit ? [] : [auditOf(operator, tenant, deleted)])]
-  if (await table.transact(ended)) throw underHold(tenant)
+  const ended: Change[] = [removeHoldCount(tenant), lease?.release ?? [], end].flat()
+  if (!withAudit) ended.push(auditOf(operator, tenant, deleted))
+  assertAccepted(await table.transact(ended), tenant, lease)
   return deleted
 }
 
-/** @throws Error while anything of the tenant is under legal hold */
-async function transactUnlessHeld({ table }: Operator, tenant: string, changes: Change[]): Promise<void> {
-  const refusal = await table.transact([requireNoHolds(tenant), ...changes])
+/** @throws Error while anything of the tenant is under legal hold; if another run has the lease */
+async function transactUnlessHeld(
+  { table }: Operator,
+  tenant: string,
+  changes: Change[],
+  lease?: PurgeLease,
+): Promise<void> {
+  const leased = lease ? [lease.renew()] : []
+  assertAccepted(await table.transact([requireNoHolds(tenant), ...leased, ...changes]), tenant, lease)
+}
+
+/** @throws Error if the first condition, on holds, was refused, or the second one, on the lease */
+function assertAccepted(refusal: Refusal | undefined, tenant: string, lease: PurgeLease | undefined): void {
   if (refusal?.index === 0) throw underHold(tenant)
+  if (lease && refusal?.index === 1) throw new LeaseLost()
 }
 
 function underHold(tenant: string): Error {
@@ -163,7 +192,7 @@ function auditOf(operator: Operator, tenant: string, after: Record<string, unkno
 async function purgePartition(
   operator: Operator,
   tenant: string,
-  { entity, partition }: { entity: Entity; partition: string },
+  { entity, partition, lease }: { entity: Entity; partition: string; lease: PurgeLease | undefined },
 ): Promise<void> {
   for (;;) {
     const { items: read } = await operator.table.readRange({ ...allKeys, partition, limit: batch })
@@ -184,6 +213,6 @@ async function purgePartition(
     if (entity === 'subscriber')
       keys.push(...items.map(({ sk }) => pendingKeyOf('registered-subscriber', sk)))
     const removals = keys.map((remove) => ({ remove, condition: 'none' as const }))
-    await transactUnlessHeld(operator, tenant, [...removals, count])
+    await transactUnlessHeld(operator, tenant, [...removals, count], lease)
   }
 }

@@ -3,6 +3,7 @@ import { parse } from 'content-type'
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
+import { unseen } from '../formats/unseen.ts'
 import type { Route } from './route.ts'
 
 const wholeNumber = /^[1-9][0-9]{0,8}$/
@@ -97,8 +98,12 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
   if (given.length > max) {
     throw failField('VALIDATION.header.invalid', header, { reason: 'too_long', max, actual: given.length })
   }
-  if (/[\p{Cc}\p{Cs}]/u.test(given)) {
-    const problem = { reason: 'charset', regex: '^[^\\p{Cc}\\p{Cs}]*$', actual: given.length }
+  if (unseen.test(given)) {
+    const problem = {
+      reason: 'charset',
+      regex: `^${unseen.source.replace('[', '[^')}*$`,
+      actual: given.length,
+    }
     throw failField('VALIDATION.header.invalid', header, problem)
   }
   return given
