@@ -12,6 +12,19 @@ export default {
       to: { circular: true, dependencyTypesNot: ['type-only'] },
     },
     {
+      name: 'no-circular-types',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { circular: true },
+    },
+    {
+      name: 'no-circular-folders',
+      severity: 'error',
+      scope: 'folder',
+      from: { path: '^shared/' },
+      to: { circular: true },
+    },
+    {
       name: 'no-unresolved',
       severity: 'error',
       from: {},

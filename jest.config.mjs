@@ -1,15 +1,21 @@
 /**
  * Campaigns take minutes each: processes killed at each step, the whole deployed stack, audits of the templates. They run
- * with `npm run test:all`, or if the command names one.
+ * if the command names one. `TESTS=ci` adds those of `test/end-to-end`: what a change can break. `TESTS=all` runs every
+ * test, with many times as many random runs.
  */
-const withCampaigns = process.env.TEST_ALL === '1' || process.argv.some((word) => word.includes('campaign'))
+const campaigns = '\\.campaign\\.test\\.ts$'
+const leftOut = {
+  ci: [`/test/(?!end-to-end/).*${campaigns}`],
+  all: [],
+}
+const named = process.argv.slice(2).some((word) => word.includes('campaign'))
 
 /** Jest on native ES modules: `npm test`, or `npx jest test/orders`. The flag that Node needs for it is set in .npmrc. */
 export default {
   // Only the source folders are crawled: what a deployment builds next to them holds copies of package names.
   roots: ['bin', 'client', 'functions', 'lib', 'shared', 'test'].map((folder) => `<rootDir>/${folder}`),
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(withCampaigns ? [] : ['\\.campaign\\.test\\.ts$'])],
+  testPathIgnorePatterns: ['/node_modules/', ...(leftOut[process.env.TESTS] ?? (named ? [] : [campaigns]))],
   testEnvironment: '<rootDir>/test/tooling/environment.ts',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {

@@ -2,7 +2,7 @@ import type { FetchOptions, FetchResponse } from 'openapi-fetch'
 import type { paths } from './schema.ts'
 
 /** The operations that take a bearer token. Webhook senders sign their requests and do not use this client. */
-export type Paths = Omit<paths, '/v1/webhooks/events'>
+export type Paths = Omit<paths, '/v1/webhooks/events' | '/v1/webhooks/stripe'>
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type PathWith<M extends Method> = {
   [P in keyof Paths]: Paths[P] extends Record<M, { responses: unknown }> ? P : never

@@ -37,9 +37,16 @@ export interface paths {
     "/v1/webhooks/events": {
         /**
          * Receive an event
-         * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.
+         * @description Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. One of a type and version that the service handles is refused if its data does not have the shape that asyncapi.json describes. A repeated event gets the same response and changes nothing.
          */
         post: operations["receiveEvent"];
+    };
+    "/v1/webhooks/stripe": {
+        /**
+         * Receive an event of Stripe
+         * @description Receives an event of Stripe about a refund in a connected account. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing. Events of other types, of other accounts or of another mode have no effect. This operation is an addition to the contract.
+         */
+        post: operations["receiveStripeEvent"];
     };
     "/codes": {
         /**
@@ -446,6 +453,18 @@ export interface components {
         Share: {
             grantee_tenant: string;
         };
+        StripeEvent: {
+            id: string;
+            type: string;
+            created: number;
+            livemode: boolean;
+            account?: string;
+            data: components["schemas"]["StripeEventData"];
+        };
+        StripeEventData: {
+            object: components["schemas"]["StripeObject"];
+        };
+        StripeObject: Record<string, never>;
         Tokens: {
             access_token: string;
             token_type: string;
@@ -1047,6 +1066,46 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["WebhookEvent"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "X-Correlation-Id": components["headers"]["CorrelationId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    receiveStripeEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Correlation-Id"?: components["parameters"]["CorrelationId"];
+                "X-Request-Timeout"?: components["parameters"]["RequestTimeout"];
+                traceparent?: components["parameters"]["Traceparent"];
+                tracestate?: components["parameters"]["Tracestate"];
+                baggage?: components["parameters"]["Baggage"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StripeEvent"];
             };
         };
         responses: {
@@ -2180,6 +2239,9 @@ export type RowError = components['schemas']['RowError']
 export type RowResult = components['schemas']['RowResult']
 export type Session = components['schemas']['Session']
 export type Share = components['schemas']['Share']
+export type StripeEvent = components['schemas']['StripeEvent']
+export type StripeEventData = components['schemas']['StripeEventData']
+export type StripeObject = components['schemas']['StripeObject']
 export type Tokens = components['schemas']['Tokens']
 export type WebhookEvent = components['schemas']['WebhookEvent']
 export type WebhookEventData = components['schemas']['WebhookEventData']

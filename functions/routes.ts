@@ -26,6 +26,7 @@ import { route as verifyOtp } from './otp/verify-otp/route.ts'
 import { route as createRefund } from './refunds/create-refund/route.ts'
 import { route as readRefund } from './refunds/read-refund/route.ts'
 import { route as receiveEvent } from './webhooks/receive-event/route.ts'
+import { route as receiveStripeEvent } from './webhooks/receive-stripe-event/route.ts'
 
 /** One operation of the service, and the folder under functions/ that holds its handler.ts. */
 export interface RouteEntry {
@@ -43,6 +44,7 @@ export const routes: readonly RouteEntry[] = [
   { route: createRefund, folder: 'refunds/create-refund' },
   { route: readRefund, folder: 'refunds/read-refund' },
   { route: receiveEvent, folder: 'webhooks/receive-event' },
+  { route: receiveStripeEvent, folder: 'webhooks/receive-stripe-event' },
   { route: createCode, folder: 'codes/create-code' },
   { route: readCode, folder: 'codes/read-code' },
   { route: listCodes, folder: 'codes/list-codes' },

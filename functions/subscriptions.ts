@@ -63,7 +63,8 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'webhooks/handle-event',
     description: 'Handle received events',
     source: { queue: 'webhooks' },
-    uses: ['queue.webhooks'],
+    // The key says whether events of live or of test mode count.
+    uses: ['queue.webhooks', 'secret.payments'],
     table: {
       get: [...settlement.get, 'blocked-tenants', 'cart', 'cart_line', 'inbox', 'order'],
       getMany: ['code'],

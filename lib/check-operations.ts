@@ -1,8 +1,11 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { minLoginMilliseconds } from '#shared/login/sign-in.ts'
-import { tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { Order } from '#shared/orders/order.ts'
+import { permissions, reachOf, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { listParameters } from '#shared/platform/listing/list-query.ts'
 import { prematureSunsets } from '#shared/platform/request/respond.ts'
-import { gatewayPathOf, takesSession } from '#shared/platform/request/route.ts'
+import { gatewayPathOf } from '#shared/platform/request/route.ts'
+import { Refund } from '#shared/refunds/refund.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey, Settings } from '#shared/settings/register.ts'
 import { pathRates } from './gateway/rate-rules.ts'
@@ -48,6 +51,22 @@ function missingKeyScopes(settings: Settings, routes: readonly RouteEntry[]): st
   )
 }
 
+/** Finds scopes of operations that no API key can use: its role is Service, and it has no second factor. */
+function uselessKeyScopes(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const { actsAs } = settings['auth.serviceRole']
+  return routes.flatMap(({ route: { operation, auth, access } }) => {
+    if ((settings['auth.operationScopes'][operation] ?? null) === null) return []
+    if (auth !== 'bearer') return [withoutCaller(operation)]
+    const isDenied = !access || reachOf('Service', access, actsAs) === 'deny'
+    return [
+      ...(isDenied ? [`${operation} is not for the role Service, which acts as ${actsAs}: say null`] : []),
+      ...(settings['auth.mfa'].operations.includes(operation)
+        ? [`${operation} requires a second factor (auth.mfa), and an API key has none: say null`]
+        : []),
+    ]
+  })
+}
+
 /** Finds routes that the gateway cannot distinguish and that different functions would handle. */
 function ambiguousRoutes(settings: Settings, routes: readonly RouteEntry[]): string[] {
   const atMethod = Map.groupBy(routes, ({ route }) => `${route.method} ${gatewayPathOf(route, settings)}`)
@@ -73,28 +92,100 @@ function ambiguousVariables(settings: Settings, routes: readonly RouteEntry[]): 
   )
 }
 
-/** Finds session operations that need a scope. A session has no scopes, so they would reject every session. */
-function scopedSessions(settings: Settings, routes: readonly RouteEntry[]): string[] {
-  const scoped = routes.filter(
-    ({ route }) => takesSession(route, settings) && tokenScopes(route, settings).length > 0,
+/** Finds operations that no session could use: a session is a Viewer without scopes. */
+function sessionOperations(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const isNamed = ({ route }: RouteEntry) => settings['auth.sessionOperations'].includes(route.operation)
+  return routes.filter(isNamed).flatMap(({ route }) => {
+    const { operation, auth, access } = route
+    if (auth !== 'bearer') return [withoutCaller(operation)]
+    return [
+      ...(tokenScopes(route, settings).length > 0
+        ? [`${operation} needs a scope, and a session has none`]
+        : []),
+      ...(access && permissions[access].Viewer === 'deny'
+        ? [`${operation} is not for a Viewer, the role of a session`]
+        : []),
+    ]
+  })
+}
+
+function withoutCaller(operation: string): string {
+  return `${operation} takes no token, so there is nothing to decide`
+}
+
+/** Finds operations whose callers need no token, so a second factor of theirs would not be checked. */
+function factors(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return settings['auth.mfa'].operations
+    .filter((one) => routes.some(({ route }) => route.operation === one && route.auth !== 'bearer'))
+    .map(withoutCaller)
+}
+
+/** Finds scopes of tokens that would not be checked. */
+function scopes(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return routes.flatMap(({ route: { operation, auth, scope } }) => {
+    if (settings['auth.scopes'][operation] === undefined) return []
+    if (auth !== 'bearer') return [withoutCaller(operation)]
+    return scope ? [`${operation} has the fixed scope ${scope}`] : []
+  })
+}
+
+/** Finds scopes that a login grants and no operation needs of a token. */
+function grantedScopes(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const needed = new Set(routes.flatMap(({ route }) => tokenScopes(route, settings)))
+  return Object.entries(settings['login.scopes']).flatMap(([role, granted]) =>
+    granted
+      .filter((scope) => !needed.has(scope))
+      .map(
+        (scope) =>
+          `${role} gets ${scope}, which no operation needs: they need ${[...needed].sort().join(', ')}`,
+      ),
   )
-  return scoped.map(({ route }) => `${route.operation} needs a scope, and a session has none`)
+}
+
+/** Finds operations that require a key anyway, or take none. */
+function keyedOperations(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  return routes.flatMap(({ route: { operation, idempotency } }) =>
+    settings['idempotency.requiredOn'].includes(operation) && idempotency !== 'accepted'
+      ? [idempotency === 'required' ? `${operation} requires a key anyway` : `${operation} takes no key`]
+      : [],
+  )
+}
+
+/** Finds a parameter that selects a tenant and has another meaning for an operation. */
+function tenantParameter(settings: Settings, routes: readonly RouteEntry[]): string[] {
+  const name = settings['auth.adminTenantParameter']
+  const users = routes.filter(({ route }) => {
+    const { entries = {} } = (route.query?.(settings) ?? {}) as { entries?: object }
+    return (
+      Object.keys({ ...entries, ...route.listing?.fields }).includes(name) ||
+      (route.listing && listParameters.includes(name))
+    )
+  })
+  return users.map(({ route }) => `${name} has another meaning for ${route.operation}`)
 }
 
 /**
- * Finds operations that cannot be counted as the setting says. Without a principal, all callers would share one counter,
- * so each could lock out the others. An address is stored as a hash with a key of the deployment.
+ * Finds operations that cannot be counted as the setting says. Without a principal or a tenant, all callers would share one
+ * counter, so each could lock out the others. An address is stored as a hash with a key of the deployment.
  */
 function unsupportedCounters(settings: Settings, routes: readonly RouteEntry[]): string[] {
   return routes.flatMap(({ route: { auth, operation, uses } }) => {
     const kinds = new Set(settings['limits.other'][operation]?.map(({ per }) => per))
     return [
-      ...(kinds.has('principal') && auth !== 'bearer' ? [`${operation} has no principal to count by`] : []),
+      ...(['principal', 'tenant'] as const)
+        .filter((kind) => kinds.has(kind) && auth !== 'bearer')
+        .map((kind) => `${operation} has no ${kind} to count by`),
       ...(kinds.has('source') && !uses.includes('secret.read')
         ? [`${operation} has no secret to hash a source with`]
         : []),
     ]
   })
+}
+
+/** Finds fields that a resource does not have. */
+function unknownFields(shown: Settings['orders.fields'], names: readonly string[]): string[] {
+  const unknown = shown === 'all' ? [] : shown.filter((one) => !names.includes(one))
+  return unknown.map((one) => `${one} is none of ${names.join(', ')}`)
 }
 
 /** Finds time limits of requests that no login could satisfy: they are shorter than a rejection. */
@@ -104,43 +195,6 @@ function timeLimitsBelowLogin(settings: Settings): string[] {
   return minMilliseconds > least
     ? []
     : [`a login takes ${least} ms, but requests.timeoutHeader permits a limit of ${minMilliseconds} ms`]
-}
-
-/** Returns the problem with an issuer of cart owners whose tokens nobody can have. */
-function unknownOwners(settings: Settings): string[] {
-  const known = ['user_pool', 'sessions', ...settings['auth.issuers'].map(({ issuer }) => issuer)]
-  const name = settings['discount.cartOwners']
-  return known.includes(name) ? [] : [`${name} is none of ${known.join(', ')}`]
-}
-
-/** Returns the problem with settings that leave the API without an address. */
-function missingAddress(settings: Settings): string[] {
-  return settings['api.gatewayAddress'] === 'closed' && settings['api.domain'] === null
-    ? ['closed needs a domain in api.domain, as the API has no other address']
-    : []
-}
-
-/** Returns the problem with a certificate that the gateway cannot use. A deployment would fail after minutes. */
-function foreignCertificate(settings: Settings): string[] {
-  const { 'api.domain': domain, 'aws.environment': environment } = settings
-  const region = domain?.certificateArn.split(':')[3]
-  return environment && region !== undefined && region !== environment.region
-    ? [`the certificate is in ${region}: request one in ${environment.region}, the region of the stack`]
-    : []
-}
-
-/** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. @returns a sentence for each */
-export function mailDomainsOutsideIdentity(settings: Settings): string[] {
-  const domain = settings['mail.domain']
-  if (!domain) return []
-  const within = (host: string) => host === domain.identity || host.endsWith(`.${domain.identity}`)
-  const sender = settings['otp.mail'].from.split('@').at(-1) ?? ''
-  return [
-    ...(within(sender) ? [] : [`otp.mail sends from ${sender}, which is not in ${domain.identity}`]),
-    ...(within(domain.mailFrom) && domain.mailFrom !== domain.identity
-      ? []
-      : [`mailFrom has to be a subdomain of ${domain.identity}`]),
-  ]
 }
 
 /**
@@ -168,9 +222,30 @@ export function ratesBelowThrottles(settings: Settings, routes: readonly RouteEn
   )
 }
 
+/** What settings must not say about the routes, by the setting that a message names. */
+const checks: readonly [string, (settings: Settings, routes: readonly RouteEntry[]) => string[]][] = [
+  ['auth.operationScopes', missingKeyScopes],
+  ['auth.operationScopes', uselessKeyScopes],
+  ['functions/routes.ts', ambiguousRoutes],
+  ['functions/routes.ts', ambiguousVariables],
+  ['auth.sessionOperations', sessionOperations],
+  ['auth.mfa', factors],
+  ['auth.scopes', scopes],
+  ['auth.adminTenantParameter', tenantParameter],
+  ['login.scopes', grantedScopes],
+  ['idempotency.requiredOn', keyedOperations],
+  ['versioning.sunset', prematureSunsets],
+  ['limits.gateway', conflictingThrottles],
+  ['limits.webAcl', ratesBelowThrottles],
+  ['limits.other', unsupportedCounters],
+  ['login.refusalMilliseconds', timeLimitsBelowLogin],
+  ['orders.fields', (settings) => unknownFields(settings['orders.fields'], Order.names)],
+  ['refunds.fields', (settings) => unknownFields(settings['refunds.fields'], Refund.names)],
+]
+
 /**
- * Rejects settings that name an unknown operation, which would silently protect nothing, settings that leave out an
- * operation, and routes that the gateway cannot serve.
+ * Rejects settings that name an operation which is unknown, or for which they would have no effect, settings that leave
+ * out an operation, and routes that the gateway cannot serve.
  * @throws ProfileError that names every such setting at once
  */
 export function checkOperations(settings: Settings, routes: readonly RouteEntry[], source: string): void {
@@ -180,19 +255,7 @@ export function checkOperations(settings: Settings, routes: readonly RouteEntry[
   )
   const problems = [
     ...unknown,
-    ...missingKeyScopes(settings, routes).map((one) => `  auth.operationScopes: ${one}`),
-    ...ambiguousRoutes(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
-    ...ambiguousVariables(settings, routes).map((one) => `  functions/routes.ts: ${one}`),
-    ...scopedSessions(settings, routes).map((one) => `  auth.sessionOperations: ${one}`),
-    ...prematureSunsets(settings).map((one) => `  versioning.sunset: ${one}`),
-    ...conflictingThrottles(settings, routes).map((one) => `  limits.gateway: ${one}`),
-    ...missingAddress(settings).map((one) => `  api.gatewayAddress: ${one}`),
-    ...foreignCertificate(settings).map((one) => `  api.domain: ${one}`),
-    ...mailDomainsOutsideIdentity(settings).map((one) => `  mail.domain: ${one}`),
-    ...unknownOwners(settings).map((one) => `  discount.cartOwners: ${one}`),
-    ...ratesBelowThrottles(settings, routes).map((one) => `  limits.webAcl: ${one}`),
-    ...unsupportedCounters(settings, routes).map((one) => `  limits.other: ${one}`),
-    ...timeLimitsBelowLogin(settings).map((one) => `  login.refusalMilliseconds: ${one}`),
+    ...checks.flatMap(([key, find]) => find(settings, routes).map((problem) => `  ${key}: ${problem}`)),
   ]
   if (problems.length === 0) return
   const advice = unknown.length > 0 ? [`The operations are ${[...known].sort().join(', ')}.`] : []

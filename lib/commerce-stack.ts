@@ -127,6 +127,7 @@ export class CommerceStack extends Stack {
       ApiKeyScopes: [...keyScopes].sort().join(' '),
       PaymentsSecretArn: secretsOfStage.payments.secretArn,
       WebhooksSecretArn: secretsOfStage.webhooks.secretArn,
+      StripeWebhooksSecretArn: secretsOfStage.stripe_webhooks.secretArn,
       ProbeSecretArn: secretsOfStage.probe.secretArn,
       ...(watch && {
         PagesTopicArn: watch.topics.page.topicArn,

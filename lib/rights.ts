@@ -53,6 +53,7 @@ export const rights: Record<Right, Access> = {
   'secret.read': onSecret('deployment', 'SECRET_ARN'),
   'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
   'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
+  'secret.stripe_webhooks': onSecret('stripe_webhooks', 'STRIPE_WEBHOOKS_SECRET_ARN'),
   'secret.probe': onSecret('probe', 'PROBE_SECRET_ARN'),
   // Anyone may call it: there is nothing to grant.
   'address.call': {

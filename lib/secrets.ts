@@ -51,6 +51,11 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
       'The signing keys of webhooks in base64, separated by spaces: both the old and the new key during a rotation.',
       shared,
     ),
+    stripe_webhooks: secret(
+      'StripeWebhooksSecret',
+      "The signing secrets of Stripe's webhook endpoint, separated by spaces: both the old and the new one during a rotation.",
+      shared,
+    ),
     probe: secret('ProbeSecret', `The API key of the probe, or '${noProbeKey}'.`, {
       value: { secretStringValue: SecretValue.unsafePlainText(noProbeKey) },
       reason: 'The service makes and revokes its own API keys.',

@@ -1,4 +1,4 @@
-import { mayBeBlocked, type Route, sumsDenials, takesSession } from '#shared/platform/request/route.ts'
+import { isForTenants, type Route, sumsDenials, takesSession } from '#shared/platform/request/route.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -22,7 +22,7 @@ export function tableUseOf(route: Route, settings: Settings): TableUse {
   const isCounted = throttle !== undefined || limits.length > 0
   return joined([
     table,
-    ...(mayBeBlocked(route) ? [{ get: ['blocked-tenants'] } as const] : []),
+    ...(isForTenants(route) ? [{ get: ['blocked-tenants'] } as const] : []),
     ...(auth === 'bearer' ? [{ get: ['api_key'], put: ['audit'] } as const] : []),
     ...(takesSession(route, settings) ? [{ get: ['session'] } as const] : []),
     ...(sumsDenials(route) ? [{ put: ['rate'], update: ['rate', 'audit'] } as const] : []),

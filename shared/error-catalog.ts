@@ -91,8 +91,7 @@ export const errorCatalog = {
   'NOT_FOUND.code': missing,
   'NOT_FOUND.charge': missing,
   'NOT_FOUND.refund': missing,
-  // The event that states the cart's amount may be on its way. Clients never repeat a 4xx on their own.
-  'NOT_FOUND.cart': { http: 404, retryable: true },
+  'NOT_FOUND.cart': missing,
   'NOT_FOUND.operation': missing,
   'NOT_FOUND.route': missing,
   'GONE.order': gone,

@@ -58,34 +58,38 @@ function defineSend(define: Define): void {
 function defineSecret(define: Define): void {
   define(
     'webhook secret',
-    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. A new key is accepted 30 seconds after it was stored, and a dropped one is refused within minutes. A change prints the new key only.',
+    'Print the secret that signs webhooks, or store another one. It holds one key, or several that are separated by spaces: events signed with any of them are accepted. A new key is accepted 30 seconds after it was stored, and a dropped one is refused within minutes. A change prints the new key only. With --stripe, it is the secret of the webhook endpoint at Stripe, which Stripe generates.',
     'webhook secret',
     'webhook secret --generate --keep --yes --stack commerce-prod > webhooks.key',
     'webhook secret --drop-old --yes --stack commerce-prod',
+    'webhook secret --stripe --set-stdin --yes --stack commerce-prod < stripe.key',
   )
+    .option('--stripe', "the secret of Stripe's webhooks")
     .option('--generate', 'store a new random key')
     .option('--set-stdin', 'store the secret that standard input holds')
     .option('--keep', 'keep the present keys after the new one, for a rotation')
     .option('--drop-old', 'keep only the first key: the end of a rotation')
     .addOption(yes)
     .addOption(stack)
-    .action(async ({ generate, setStdin, keep, dropOld, yes, stack: name }) => {
+    .action(async ({ stripe, generate, setStdin, keep, dropOld, yes, stack: name }) => {
       if ([generate, setStdin, dropOld].filter(Boolean).length > 1)
         throw new UsageError('--generate, --set-stdin and --drop-old exclude each other')
+      if (stripe && generate) throw new UsageError('Stripe generates its secret: use --set-stdin')
+      const sender = stripe ? 'stripe' : 'partners'
       const { dropOldKeys, newSigningKey, signingSecret, storeSigningSecret } = await import(
         '../commands/webhook-secret.ts'
       )
       const stack = await stackOf(name)
       if (dropOld) {
         await confirm('Drop all keys but the first?', yes)
-        return printRecord({ dropped_keys: await dropOldKeys(stack) })
+        return printRecord({ dropped_keys: await dropOldKeys(stack, sender) })
       }
-      if (!generate && !setStdin) return console.log(await signingSecret(stack))
+      if (!generate && !setStdin) return console.log(await signingSecret(stack, sender))
       const key = generate ? newSigningKey() : await secretFrom(process.stdin)
-      const secret = keep ? `${key} ${await signingSecret(stack)}` : key
+      const secret = keep ? `${key} ${await signingSecret(stack, sender)}` : key
       if (setStdin && !yes) throw new UsageError('--set-stdin requires --yes')
       await confirm(`Replace the secret that signs webhooks${keep ? '' : ', without the present keys'}?`, yes)
-      await storeSigningSecret(stack, secret)
+      await storeSigningSecret(stack, secret, sender)
       // The sender gets the new key only.
       console.log(key)
     })

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { type InboxItem, inboxKey } from '#shared/webhooks/inbox.ts'
+import { type InboxItem, inboxKeyOf } from '#shared/webhooks/inbox.ts'
 import { type DeadLetter, type DeadLetters, deadLettersAt, unique } from './dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from './deployment.ts'
 import { FailedBatch, SetAsideChange } from './redrive/redrive-stream.ts'
@@ -176,7 +176,7 @@ async function summaryOf(letter: DeadLetter, inspection: Inspection): Promise<De
 
 /** Returns the item of a received event, until it expires. */
 async function inboxItem({ body }: DeadLetter, { name, table }: Inspection): Promise<InboxItem | undefined> {
-  return name === 'webhooks' ? ((await table.get(inboxKey(body))) as InboxItem | undefined) : undefined
+  return name === 'webhooks' ? ((await table.get(inboxKeyOf(body))) as InboxItem | undefined) : undefined
 }
 
 /** The members of Lambda's message about a failed batch that say why it failed. */

@@ -12,25 +12,38 @@ interface Stack {
   outputs: Readonly<Record<string, string>>
 }
 
+/** Whose webhooks a secret signs. */
+type Sender = 'partners' | 'stripe'
+
+/** The outputs of the stack that locate the secrets. */
+const outputsOf = { partners: 'WebhooksSecretArn', stripe: 'StripeWebhooksSecretArn' } as const
+
 /** Returns the secret that signs webhooks: one key, or several that are separated by spaces. The first one signs. */
-export async function signingSecret(stack: Stack): Promise<string> {
-  const { secrets, SecretId } = secretOf(stack)
+export async function signingSecret(stack: Stack, sender: Sender = 'partners'): Promise<string> {
+  const { secrets, SecretId } = secretOf(stack, sender)
   const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }))
   return SecretString
 }
 
 /** Stores the secret that signs webhooks. Functions accept a new key after 30 seconds at most, and a dropped one for the time of the setting secrets.maxAgeSeconds. */
-export async function storeSigningSecret(stack: Stack, SecretString: string): Promise<void> {
-  webhookKeys(SecretString)
-  const { secrets, SecretId } = secretOf(stack)
+export async function storeSigningSecret(
+  stack: Stack,
+  SecretString: string,
+  sender: Sender = 'partners',
+): Promise<void> {
+  if (sender === 'partners') webhookKeys(SecretString)
+  // Their form after that is Stripe's own.
+  else if (!SecretString.startsWith('whsec_'))
+    throw new Error('the secret of a webhook endpoint at Stripe starts with whsec_')
+  const { secrets, SecretId } = secretOf(stack, sender)
   await secrets.send(new PutSecretValueCommand({ SecretId, SecretString }))
 }
 
 /** Stores the first key alone, at the end of a rotation. @returns how many keys were dropped */
-export async function dropOldKeys(stack: Stack): Promise<number> {
-  const keys = (await signingSecret(stack)).split(/[\s,]/).filter(Boolean)
+export async function dropOldKeys(stack: Stack, sender?: Sender): Promise<number> {
+  const keys = (await signingSecret(stack, sender)).split(/[\s,]/).filter(Boolean)
   const [first] = keys
-  if (first !== undefined && keys.length > 1) await storeSigningSecret(stack, first)
+  if (first !== undefined && keys.length > 1) await storeSigningSecret(stack, first, sender)
   return Math.max(0, keys.length - 1)
 }
 
@@ -39,6 +52,6 @@ export function newSigningKey(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
 }
 
-function secretOf({ access, outputs }: Stack) {
-  return { secrets: new SecretsManagerClient(access), SecretId: outputs.WebhooksSecretArn }
+function secretOf({ access, outputs }: Stack, sender: Sender) {
+  return { secrets: new SecretsManagerClient(access), SecretId: outputs[outputsOf[sender]] }
 }

@@ -147,7 +147,7 @@ function channels(settings: Settings, { published, delivered, received }: Record
       title: 'Received events',
       address: pathOf(receiveEvent, settings),
       description:
-        'Signed requests. Events of other types are stored and acknowledged, and have no effect. An event without a version has version 1. An event of a listed type in an unlisted version is acknowledged and waits in the dead-letter queue until the service knows that version.',
+        'Signed requests. Events of other types are stored and acknowledged, and have no effect. An event without a version has version 1. An event of a listed type and version whose data does not have the described shape gets 400. An event of a listed type in an unlisted version is acknowledged and waits in the dead-letter queue until the service knows that version.',
       messages: received,
     },
   }

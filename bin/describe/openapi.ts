@@ -153,6 +153,10 @@ function securitySchemes(settings: Settings): Json {
       'webhooks.scheme',
       signatureDescription(settings),
     ),
+    stripeSignature: {
+      ...{ type: 'apiKey', in: 'header', name: 'Stripe-Signature' },
+      description: 'Stripe signs its events with the secret of the webhook endpoint.',
+    },
   }
 }
 

@@ -23,6 +23,7 @@ const NEEDED = [
   'UserPoolId',
   'UserPoolClientId',
   'WebhooksSecretArn',
+  'StripeWebhooksSecretArn',
 ] as const
 
 export type StackOutputs = Readonly<Record<string, string> & Record<(typeof NEEDED)[number], string>>

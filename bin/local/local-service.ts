@@ -1,10 +1,11 @@
 import { join } from 'node:path'
+import { storeSigningSecret } from '../commands/webhook-secret.ts'
 import { addressesIn, profileIn } from './addresses.ts'
 import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
 import { activityFile, assertPortFree, type Engine, startEngine } from './engine.ts'
 import { installEngine, isEngineInstalled } from './engine-install.ts'
 import { ROOT } from './environment.ts'
-import { assertProviderPortFree, startPaymentProvider } from './payment-provider.ts'
+import { assertProviderPortFree, createWebhookEndpoint, startPaymentProvider } from './payment-provider.ts'
 import { checkPrerequisites } from './prerequisites.ts'
 import { type Server, StartFailure } from './process.ts'
 import { describeService, type ServiceFile } from './service-file.ts'
@@ -81,6 +82,11 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const outputs = await timed('stack deployed', deploy(aws, assembly, signal))
     const webhookKey = await storeWebhookKey(aws, outputs)
     const service = describeService({ aws, outputs, webhookKey, providerUrl: provider?.endpoint })
+    if (provider) {
+      const url = `${service.base_url}/v1/webhooks/stripe`
+      const secret = await createWebhookEndpoint(provider.endpoint, url)
+      await storeSigningSecret({ outputs, access: aws }, secret, 'stripe')
+    }
     const died = Promise.race(running.map((server) => server.died))
     return { service, activityFile: activityFile(directory), died, stop }
   } catch (error) {

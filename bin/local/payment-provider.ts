@@ -14,6 +14,27 @@ export async function assertProviderPortFree(port: number): Promise<void> {
   })
 }
 
+/** The events of Stripe that the service handles. */
+const events = [
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
+  'account.application.deauthorized',
+] as const
+
+/**
+ * Creates a webhook endpoint at the provider for events of connected accounts, as a deployer does at Stripe.
+ * @returns the secret that signs them
+ */
+export async function createWebhookEndpoint(provider: string, url: string): Promise<string> {
+  const body = new URLSearchParams({ url, connect: 'true' })
+  for (const [index, type] of events.entries()) body.set(`enabled_events[${index}]`, type)
+  const headers = { Authorization: 'Bearer sk_test_local' }
+  const response = await fetch(`${provider}/v1/webhook_endpoints`, { method: 'POST', headers, body })
+  const { secret } = (await response.json()) as { secret: string }
+  return secret
+}
+
 /**
  * Starts the fake payment provider of the tests in a separate process, with all state in memory. It is started as a
  * command because nothing outside test/ may import from there.

@@ -13,7 +13,7 @@ const account = '111122223333'
 const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
 const functions = ofService('lambda', 'function:commerce-*')
 const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
-const secretArns = ['PaymentsSecret*', 'WebhooksSecret*'].map((name) =>
+const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*'].map((name) =>
   ofService('secretsmanager', `secret:${name}`),
 )
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
@@ -185,7 +185,7 @@ export function pipelinePolicy(): object {
     Resource: roles('cdk-*'),
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
-  const webhooks = secretArns.filter((arn) => arn.includes('Webhooks')).join()
+  const webhooks = secretArns.filter((arn) => arn.includes(':WebhooksSecret')).join()
   const statements = statementsOf(['preflight', 'verify', 'releases prune'])
   const narrowed = statements.map((one) => (one.Sid === 'UseSecrets' ? { ...one, Resource: webhooks } : one))
   return policy([deploy, ...narrowed])

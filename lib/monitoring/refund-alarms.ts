@@ -48,6 +48,30 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
   },
   {
+    id: 'ProviderAccountLost',
+    severity: 'ticket',
+    impact:
+      'The owner of a tenant’s account has ended the access of the service at the payment provider. Refunds of this tenant stay pending.',
+    act: 'The log names the tenant. If its owner connects the account again, nothing is left to do. Else remove the account from refunds.account, or name the new one; the alarm RefundsPendingLong says how the pending refunds end.',
+    queries: [
+      {
+        group: 'WebhooksHandleLog',
+        query:
+          'fields @timestamp, tenant, correlation_id | filter code = "PROVIDER_ACCOUNT_LOST" | sort @timestamp desc',
+      },
+    ],
+    commands: [pendingRefunds],
+    thresholds: [
+      {
+        measure: measures.alertsOf(
+          'PROVIDER_ACCOUNT_LOST',
+          'accounts at the payment provider that were lost',
+        ),
+        above: 0,
+      },
+    ],
+  },
+  {
     id: 'RefundsDiffer',
     severity: 'ticket',
     impact:

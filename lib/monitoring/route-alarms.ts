@@ -137,7 +137,7 @@ function remedyOf({ uses }: Route): string {
 function commandsOn({ uses, auth }: Route): string[] {
   return [
     ...(uses.includes('secret.payments') ? [ledger] : []),
-    ...(uses.includes('secret.webhooks') ? ['npx commerce dead-letters redrive webhooks --stack STACK'] : []),
+    ...(auth === 'signature' ? ['npx commerce dead-letters redrive webhooks --stack STACK'] : []),
     ...(auth === 'bearer' ? ['npx commerce audit list --tenant T --stack STACK'] : []),
   ]
 }

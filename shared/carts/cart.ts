@@ -1,25 +1,42 @@
+import * as v from 'valibot'
+
 /** The time of a fact and the event that stated it. Facts with an earlier time are ignored. */
 export interface EventPosition {
   occurred_at: string
   event_id: string
 }
 
-/** A cart of another service as known here. Each part comes from the latest event that stated it. */
-export interface Cart extends Partial<EventPosition> {
+/** The id of a cart, in events and in requests: what a header can carry. */
+export const CartId = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(255),
+  v.regex(/^[\x21-\x7e]+$/),
+  v.description('1 to 255 visible ASCII characters.'),
+)
+
+/** What events state about a cart. */
+export interface CartFacts {
+  /** In minor units of the currency. */
+  amount_minor: number
+  currency: string
+  /** The subject of the cart's owner. */
+  owner: string
+}
+
+/** A cart of another service as known here. Each fact comes from the latest event that stated it. */
+export interface Cart extends Partial<CartFacts> {
   /** The sender's id. Several tenants may use the same one. */
   cart_id: string
   tenant_id: string
-  /** In minor units of the currency. Absent, like its time, until an event states both. */
-  amount_minor?: number
-  currency?: string
-  /** The subject of the cart's owner, if an event named one. */
-  owner?: EventPosition & { subject: string }
+  /** The events that stated the facts. */
+  stated: { [Fact in keyof CartFacts]?: EventPosition }
   /** The discounts of its codes, in the order of application. */
   discounts?: CartDiscount[]
   version: number
 }
 
-/** A cart whose amount is known. */
+/** A cart whose amount and currency are known. */
 export type PricedCart = Cart & Required<Pick<Cart, 'amount_minor' | 'currency'>>
 
 /** The discount of one code on a cart. */

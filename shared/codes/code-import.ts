@@ -1,19 +1,21 @@
 import * as v from 'valibot'
 import { fail, failField } from '../platform/base/failure.ts'
 import { type CsvRow, readCsv } from '../platform/formats/csv-reader.ts'
-import { bulkSaga, type RowContext } from '../platform/jobs/bulk-saga.ts'
+import { bulkSaga } from '../platform/jobs/bulk-saga.ts'
 import type { RowDecision } from '../platform/jobs/run-rows.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { importColumns } from '../settings/import-columns.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { makeCode, NewCode } from './code.ts'
+import { Code, makeCode } from './code.ts'
 import { type LiveState, liveStates, updateTrigger } from './code-states.ts'
 import { newCode } from './code-store.ts'
 import { codeTextOf } from './code-text.ts'
 
 /** A row: the body of POST /codes, and the state of the code. */
 const CodeRow = perSettings((settings) =>
-  v.strictObject({ ...NewCode(settings).entries, state: v.picklist(liveStates) }),
+  v.strictObject({ ...Code.request(settings).entries, state: v.picklist(liveStates) }),
 )
 
 /**
@@ -21,23 +23,26 @@ const CodeRow = perSettings((settings) =>
  * @throws VALIDATION.csv.*
  */
 function importedRows(text: string, settings: Settings): CsvRow[] {
-  const { columns: required, maxRows } = settings['codes.import']
+  const { maxRows } = settings['codes.import']
   const optional = new Set<string>([...settings['codes.export'].columns, 'state'])
-  for (const column of required) optional.delete(column)
-  return readCsv(text, { required, ignored: [...optional], maxRows })
+  for (const column of importColumns) optional.delete(column)
+  return readCsv(text, { required: importColumns, ignored: [...optional], maxRows })
 }
 
 /**
  * Decides the code of a row by the rules of POST /codes.
  * @throws the error that POST /codes would return for the row, AUTHZ.field.denied, CONFLICT.soft_deleted
  */
-function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecision {
+function importedCode(
+  { cells, problem }: CsvRow,
+  context: Pick<RequestContext, 'newId' | 'settings' | 'scope' | 'caller'>,
+): RowDecision {
   const { newId, settings, scope, caller } = context
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
   // Importing an export that includes deleted codes must not restore them.
   if (cells.soft_deleted?.toLowerCase() === 'true' || cells.state === 'soft_deleted')
     throw fail('CONFLICT.soft_deleted')
-  const fields = settings['codes.import'].columns.map((column) => [column, cells[column]])
+  const fields = importColumns.map((column) => [column, cells[column]])
   const state = cells.state || settings['codes.initialState']
   const row = { ...Object.fromEntries(fields), state }
   const parsed = v.safeParse(CodeRow(settings), row, { abortPipeEarly: true })
@@ -52,7 +57,10 @@ function importedCode({ cells, problem }: CsvRow, context: RowContext): RowDecis
  * Checks that the caller may create a code in a state. If new codes are not active, only an Admin activates them.
  * @throws AUTHZ.field.denied
  */
-function checkState(state: LiveState, { settings, caller }: RowContext): void {
+function checkState(
+  state: LiveState,
+  { settings, caller }: Pick<RequestContext, 'settings' | 'caller'>,
+): void {
   const activates = state === 'active' && settings['codes.initialState'] !== 'active'
   if (activates && updateTrigger(caller?.role) === 'update')
     throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'], actual: state })

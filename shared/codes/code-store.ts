@@ -1,10 +1,11 @@
 import { smallestId } from '../platform/base/clock.ts'
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { entityTag } from '../platform/request/parse-headers.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { type Code, viewOf } from './code.ts'
+import { Code } from './code.ts'
 import { startCondition, type Trigger } from './code-states.ts'
 
 /** Casts an item of the codes' partitions. */
@@ -13,7 +14,10 @@ export function asCode(item: Item): Code {
 }
 
 /** @throws NOT_FOUND.code, also for a code of another tenant */
-export async function readCode(context: ReadContext, id: string): Promise<Code> {
+export async function readCode(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Code> {
   return asCode(await locate(context, 'code', id, 'NOT_FOUND.code'))
 }
 
@@ -34,7 +38,7 @@ export async function findCodes(table: Table, tenant: string, ids: readonly stri
 
 /** Returns the entity tag with which a code is read. Each change gives it another one, as updated_at advances. */
 export function codeEtag(code: Code, settings: Settings): string {
-  return entityTag(viewOf(code, settings))
+  return entityTag(Code.shown(Code.viewOf(code), settings))
 }
 
 /** Writes a code and the uniqueness lock of its text in the tenant. */

@@ -1,22 +1,59 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { failField } from '../platform/base/failure.ts'
+import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { instant, utc } from '../platform/formats/text.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
-import { type LiveState, liveStates, type State, stateAfterRestore, states } from './code-states.ts'
+import { type LiveState, liveStates, stateAfterRestore, states } from './code-states.ts'
 import { CodeText } from './code-text.ts'
 
-/** The body of POST /codes. expiry_at is converted to UTC. */
-export const NewCode = perSettings((settings) => {
-  const type = v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types'))
-  const fields = { code: CodeText, type, name: CodeName(settings), expiry_at: instant }
-  return v.pipe(v.strictObject(fields), v.title('DiscountCodeRequest'))
+/** A discount code. */
+export const Code = defineResource({
+  title: 'DiscountCode',
+  setting: 'codes.fields',
+  shows: (name, settings) => name !== 'version' || settings['codes.fields'].includes(name),
+  fields: {
+    id: v.string(),
+    code: { request: CodeText, view: v.string() },
+    type: {
+      request: (settings: Settings) =>
+        v.pipe(v.picklist(Object.keys(settings['codes.types'])), openPoint('codes.types')),
+      view: v.string(),
+    },
+    name: { request: CodeName, view: v.string() },
+    // Converted to UTC.
+    expiry_at: { request: instant, view: utc },
+    created_by: v.string(),
+    tenant_id: v.string(),
+    soft_deleted: v.boolean(),
+    created_at: utc,
+    updated_at: utc,
+    state: v.picklist(states),
+    // Incremented by each change; conditional writes use it.
+    version: v.pipe(v.number(), v.integer()),
+  },
 })
-export type NewCode = v.InferOutput<ReturnType<typeof NewCode>>
 
-const immutable = v.exactOptional(v.never())
+export type CodeView = ViewOf<typeof Code>
+
+/** A stored code. */
+export interface Code extends CodeView {
+  /** The state before the soft delete; present only while the code is soft-deleted. */
+  state_before_delete?: LiveState
+  /** The sort key of its uniqueness lock if that is not its text. */
+  lock_key?: string
+}
+
+/** The body of POST /codes. */
+export type NewCode = v.InferOutput<ReturnType<typeof Code.request>>
+
+const changeable = ['name', 'expiry_at', 'state', 'version'] as const
+const never = v.exactOptional(v.never())
+const immutable = Object.fromEntries(
+  Code.names.filter((name) => !changeable.some((one) => one === name)).map((name) => [name, never]),
+) as Record<Exclude<keyof CodeView, (typeof changeable)[number]>, typeof never>
 
 /** The body of PATCH /codes/{id}. A read-only field is denied, not unknown. */
 export const CodeChanges = perSettings((settings) => {
@@ -25,17 +62,8 @@ export const CodeChanges = perSettings((settings) => {
     v.strictObject({
       name: v.exactOptional(CodeName(settings)),
       expiry_at: v.exactOptional(instant),
-      state: moves
-        ? v.exactOptional(v.pipe(v.picklist(liveStates), openPoint('codes.transitions')))
-        : immutable,
-      id: immutable,
-      code: immutable,
-      type: immutable,
-      created_by: immutable,
-      tenant_id: immutable,
-      soft_deleted: immutable,
-      created_at: immutable,
-      updated_at: immutable,
+      state: moves ? v.exactOptional(v.pipe(v.picklist(liveStates), openPoint('codes.transitions'))) : never,
+      ...immutable,
     }),
     v.minEntries(1),
     v.title('DiscountCodeChanges'),
@@ -49,69 +77,6 @@ export const CodeReplacement = perSettings((settings) => {
   const fields = { ...entries, name: CodeName(settings), expiry_at: instant }
   return v.pipe(v.strictObject(fields), v.title('DiscountCodeReplacement'))
 })
-
-/** A stored code. */
-export interface Code {
-  id: string
-  tenant_id: string
-  code: string
-  type: string
-  name: string
-  expiry_at: string
-  created_by: string
-  created_at: string
-  updated_at: string
-  state: State
-  soft_deleted: boolean
-  /** The state before the soft delete; present only while the code is soft-deleted. */
-  state_before_delete?: LiveState
-  /** The sort key of its uniqueness lock if that is not its text. */
-  lock_key?: string
-  /** Incremented by each change; entity tags and conditional writes use it. */
-  version: number
-}
-
-const standardFields = [
-  'id',
-  'code',
-  'type',
-  'name',
-  'expiry_at',
-  'created_by',
-  'tenant_id',
-  'soft_deleted',
-  'created_at',
-  'updated_at',
-  'state',
-] as const
-
-/** A code in responses: the standard fields, and those of the setting codes.fields. */
-export const CodeView = perSettings((settings) => {
-  const fields = {
-    id: v.string(),
-    code: v.string(),
-    type: v.string(),
-    name: v.string(),
-    expiry_at: utc,
-    created_by: v.string(),
-    tenant_id: v.string(),
-    soft_deleted: v.boolean(),
-    created_at: utc,
-    updated_at: utc,
-    state: v.picklist(states),
-  }
-  const added = settings['codes.fields'].map((field) => [field, v.pipe(v.number(), v.integer())])
-  return v.pipe(
-    v.strictObject({ ...fields, ...Object.fromEntries(added) }),
-    openPoint('codes.fields'),
-    v.title('DiscountCode'),
-  )
-})
-
-export function viewOf(code: Code, settings: Settings): Record<string, unknown> {
-  const shown = [...standardFields, ...settings['codes.fields']]
-  return Object.fromEntries(shown.map((field) => [field, code[field]]))
-}
 
 /**
  * Creates a code, in the first state of codes by default. created_at is the time in its id.

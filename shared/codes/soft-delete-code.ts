@@ -15,14 +15,14 @@ interface SoftDelete {
   precondition: Precondition
 }
 
-type DeleteContext = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope' | 'isBlocked'>
+type Context = Pick<RequestContext, 'table' | 'settings' | 'now' | 'scope' | 'isBlocked'>
 
 /**
  * Decides the soft delete of a code. Most deletes are of a live code in the caller's tenant, so the code is written
  * without a read if possible, and read only if that write fails.
  * @throws NOT_FOUND.code, CONFLICT.etag.mismatch
  */
-export async function softDelete(request: SoftDelete, context: DeleteContext): Promise<Decision> {
+export async function softDelete(request: SoftDelete, context: Context): Promise<Decision<undefined>> {
   const { id, precondition } = request
   const { ifMatch, ifNoneMatch } = precondition
   const { settings } = context
@@ -32,7 +32,7 @@ export async function softDelete(request: SoftDelete, context: DeleteContext): P
     : deleteAfterRead(await readCode(context, id), request, context)
 }
 
-function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decision {
+function deleteWithoutRead(request: SoftDelete, context: Context): Decision<undefined> {
   const { id } = request
   const { settings, now, scope } = context
   return noContent({
@@ -43,7 +43,7 @@ function deleteWithoutRead(request: SoftDelete, context: DeleteContext): Decisio
   })
 }
 
-function deleteAfterRead(code: Code, request: SoftDelete, context: DeleteContext): Decision {
+function deleteAfterRead(code: Code, request: SoftDelete, context: Context): Decision<undefined> {
   const { settings, now } = context
   const live = mayStart('soft_delete', code.state, settings)
   if (!live && settings['codes.repeatedDelete'] === 404) throw fail('NOT_FOUND.code')

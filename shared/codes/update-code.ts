@@ -1,6 +1,6 @@
 import { Denial, fail, failField } from '../platform/base/failure.ts'
-import type { Effects } from '../platform/idempotency/decision.ts'
-import type { RowContext } from '../platform/jobs/bulk-saga.ts'
+import type { Revisable } from '../platform/idempotency/decision.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
@@ -14,9 +14,8 @@ export interface CodeUpdate {
   changes: CodeChanges
 }
 
-type UpdateContext = Pick<RowContext, 'caller' | 'scope' | 'table' | 'settings' | 'now' | 'isBlocked'>
 /** A response with its effects. */
-type Updated<Response> = Response & Effects<Updated<Response>>
+type Updated<Response> = Response & Revisable<Updated<Response>>
 
 /**
  * Decides an update of one code, alone or as a row of a batch. If the code changes before the commit, decides again
@@ -26,7 +25,7 @@ type Updated<Response> = Response & Effects<Updated<Response>>
  */
 export async function updateCode<Response extends object>(
   { id, precondition, changes }: CodeUpdate,
-  context: UpdateContext,
+  context: Pick<RequestContext, 'caller' | 'scope' | 'table' | 'settings' | 'now' | 'isBlocked'>,
   responseOf: (code: Code) => Response,
 ): Promise<Updated<Response>> {
   const { caller, settings, now } = context

@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
 import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
@@ -5,15 +6,26 @@ import { findByText } from '../codes/code-store.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { Denial, fail } from '../platform/base/failure.ts'
-import type { Decision, Effects } from '../platform/idempotency/decision.ts'
+import type { Decision, Revisable } from '../platform/idempotency/decision.ts'
 import { reachOf } from '../platform/identity/authorize.ts'
 import { sessionIssuer } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
 import { keyOf, maxShards } from '../platform/table/keys.ts'
 import { create, type Write } from '../platform/table/table.ts'
+import { openPoint } from '../settings/per-settings.ts'
 import { discountsOf, type PricedCode, priceCode, usableCodes } from './cart-discounts.ts'
 import { promoRejected } from './promo-events.ts'
+
+/** The response to a verification. */
+export const Discount = v.pipe(
+  v.strictObject({
+    applied: v.boolean(),
+    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
+  }),
+  v.title('Discount'),
+)
+export type Discount = v.InferOutput<typeof Discount>
 
 /** A request to verify a code. */
 interface Verification {
@@ -21,6 +33,11 @@ interface Verification {
   text: string
   cartId: string | undefined
 }
+
+type Context = Pick<
+  RequestContext,
+  'table' | 'settings' | 'scope' | 'caller' | 'correlation' | 'now' | 'newId' | 'environment'
+>
 
 /** How long the item that carries the event of a rejection is kept, in seconds. */
 const retentionSeconds = 24 * 3600
@@ -31,7 +48,7 @@ const retentionSeconds = 24 * 3600
  * same reads.
  * @throws NOT_FOUND.cart, AUTHZ.role.denied
  */
-export async function verifyDiscount(request: Verification, context: RequestContext): Promise<Decision> {
+export async function verifyDiscount(request: Verification, context: Context): Promise<Decision<Discount>> {
   const { table, settings, now, scope } = context
   const { text, cartId } = request
   const { tenant } = scope
@@ -57,7 +74,11 @@ interface Found {
  * Applies a code to a cart, or removes it if it does not apply. Other codes on the cart that became unusable are removed
  * too. A cart whose discounts stay the same is not written.
  */
-async function verifyOnCart(request: Verification, found: Found, context: RequestContext): Promise<Decision> {
+async function verifyOnCart(
+  request: Verification,
+  found: Found,
+  context: Context,
+): Promise<Decision<Discount>> {
   const { table, settings, now, correlation } = context
   const { text } = request
   const { code, cart } = found
@@ -70,7 +91,7 @@ async function verifyOnCart(request: Verification, found: Found, context: Reques
   const after = { ...cart, version: cart.version + 1 }
   const { discounts, events } = discountsOf(after, codes, { settings, correlationId: correlation.id })
   const isChanged = events.length > 0 || discounts.length < (cart.discounts?.length ?? 0)
-  const change: Effects<Decision> = {
+  const change: Revisable<Decision<Discount>> = {
     // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
     writes: [changedCart(cart, { ...after, discounts })],
     events,
@@ -89,7 +110,7 @@ async function verifyOnCart(request: Verification, found: Found, context: Reques
 function applicable(
   { code, lines }: Found,
   others: readonly PricedCode[],
-  { settings, now }: RequestContext,
+  { settings, now }: Pick<Context, 'settings' | 'now'>,
 ): PricedCode | ErrorCode {
   const priced = priceCode(code, now(), settings)
   if (typeof priced === 'string') return priced
@@ -105,17 +126,20 @@ function withCode(code: PricedCode, present: readonly PricedCode[]): readonly Pr
 }
 
 /** @throws AUTHZ.role.denied by the setting discount.mayApply */
-function checkMayApply(cart: Cart, context: RequestContext): void {
+function checkMayApply(cart: Cart, context: Pick<Context, 'caller' | 'settings' | 'environment'>): void {
   const { caller, settings } = context
   const policy = settings['discount.mayApply']
-  const isOwner = cart.owner === undefined || isSubject(cart.owner.subject, context)
+  const isOwner = cart.owner === undefined || isSubject(cart.owner, context)
   if (policy === 'readers' || (policy === 'owner' && isOwner)) return
   if (reachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 
 /** Returns whether the caller is this subject of the issuer whose subjects own carts. Others may use the same name. */
-function isSubject(subject: string, { caller, settings, environment }: RequestContext): boolean {
+function isSubject(
+  subject: string,
+  { caller, settings, environment }: Pick<Context, 'caller' | 'settings' | 'environment'>,
+): boolean {
   const name = settings['discount.cartOwners']
   const issuers: Record<string, string | undefined> = {
     user_pool: environment('USER_POOL_ISSUER'),
@@ -129,14 +153,17 @@ interface Rejected {
   request: Verification
   reason: ErrorCode
   /** The change of the cart, if its discounts change. */
-  effects?: Effects<Decision>
+  effects?: Revisable<Decision<Discount>>
 }
 
 /**
  * Publishes the rejection of a code. Codes that cannot be combined get an error. Every other reason gets the same
  * response, so guessing does not reveal which codes exist.
  */
-function notApplied({ request, reason, effects = {} }: Rejected, context: RequestContext): Decision {
+function notApplied(
+  { request, reason, effects = {} }: Rejected,
+  context: Pick<Context, 'scope' | 'correlation' | 'settings' | 'now' | 'newId'>,
+): Decision<Discount> {
   const { scope, correlation, settings } = context
   const event = promoRejected({
     tenant_id: scope.tenant,
@@ -153,7 +180,7 @@ function notApplied({ request, reason, effects = {} }: Rejected, context: Reques
 }
 
 /** Returns an item that carries the event of a rejection without a change of a cart. */
-function eventCarrier({ now, newId, scope }: RequestContext): Write {
+function eventCarrier({ now, newId, scope }: Pick<Context, 'now' | 'newId' | 'scope'>): Write {
   const [at, expires_at] = [timestamp(now()), Math.floor(now() / 1000) + retentionSeconds]
   return create({ ...keyOf(scope.tenant, 'verification', newId(maxShards)), at, expires_at })
 }

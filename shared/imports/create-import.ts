@@ -1,4 +1,4 @@
-import { newOperation, type Operation, statusOf } from '../operations/operation.ts'
+import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
 import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -10,6 +10,11 @@ import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
 import { fileKey } from './import-files.ts'
 import type { ImportRequest } from './import-request.ts'
 
+type Context = Pick<
+  RequestContext,
+  'settings' | 'table' | 'scope' | 'correlation' | 'now' | 'newId' | 'files'
+>
+
 /**
  * Starts an import, or returns the operation that imports or has imported the same file (by hash) in the tenant. A
  * file whose import failed, was canceled or is to be canceled is imported again. For `file_url`, only the workflow
@@ -17,7 +22,10 @@ import type { ImportRequest } from './import-request.ts'
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */
-export async function createImport(body: ImportRequest, context: RequestContext): Promise<Decision> {
+export async function createImport(
+  body: ImportRequest,
+  context: Context,
+): Promise<Decision<OperationStatus>> {
   if (typeof body !== 'string') {
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
@@ -29,7 +37,11 @@ export async function createImport(body: ImportRequest, context: RequestContext)
   return createFromFile(bytes, hash.digest(), context)
 }
 
-async function createFromFile(bytes: Uint8Array, hash: string, context: RequestContext): Promise<Decision> {
+async function createFromFile(
+  bytes: Uint8Array,
+  hash: string,
+  context: Context,
+): Promise<Decision<OperationStatus>> {
   const { tenant } = context.scope
   const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
@@ -47,7 +59,7 @@ async function createFromFile(bytes: Uint8Array, hash: string, context: RequestC
 function operationOf(
   source: Operation['source'],
   hash: string,
-  { settings, newId, correlation, scope }: RequestContext,
+  { settings, newId, correlation, scope }: Pick<Context, 'settings' | 'newId' | 'correlation' | 'scope'>,
 ): Operation {
   const origin = { tenant_id: scope.tenant, correlation_id: correlation.id }
   return newOperation({ id: newId(), ...origin, source, file_hash: hash }, settings)
@@ -57,9 +69,9 @@ function operationOf(
 function startDecision(
   operation: Operation,
   writes: readonly Write[],
-  { settings }: RequestContext,
-  decideAgain: () => Promise<Decision>,
-): Decision {
+  { settings }: Pick<Context, 'settings'>,
+  decideAgain: () => Promise<Decision<OperationStatus>>,
+): Decision<OperationStatus> {
   const { id, tenant_id: tenant, source } = operation
   return {
     ...accepted(operation),
@@ -72,7 +84,7 @@ function startDecision(
   }
 }
 
-function accepted(operation: Operation): Decision {
+function accepted(operation: Operation): Decision<OperationStatus> {
   return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
 }
 

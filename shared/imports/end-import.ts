@@ -2,14 +2,17 @@ import { endOperation, partialCompletion } from '../operations/end-operation.ts'
 import { countsOf, type Operation, outcomeOf } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
-import type { StepContext } from '../platform/jobs/workflow.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { gatherRejects } from './reject-file.ts'
 
 /**
  * Writes the completion record, the last step of an import. An import with a cancel request ends as canceled, with
  * its counts so far, if rows were left.
  */
-export async function completeImport(ref: OperationRef, context: StepContext): Promise<void> {
+export async function completeImport(
+  ref: OperationRef,
+  context: Pick<WorkContext, 'table' | 'clock' | 'files' | 'settings'>,
+): Promise<void> {
   await endOperation(
     ref,
     async (operation) => {
@@ -29,7 +32,10 @@ export async function completeImport(ref: OperationRef, context: StepContext): P
 type FailedRef = OperationRef & { fault?: { Error?: string } }
 
 /** Ends the operation after another step failed for good, whatever its progress. */
-export async function failImport(ref: FailedRef, context: StepContext): Promise<void> {
+export async function failImport(
+  ref: FailedRef,
+  context: Pick<WorkContext, 'table' | 'clock'>,
+): Promise<void> {
   const late = ref.fault?.Error === 'States.Timeout'
   await endOperation(
     ref,

@@ -4,7 +4,7 @@ import type { Operation, Reject } from '../operations/operation.ts'
 import { mayMove } from '../operations/operation-states.ts'
 import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
-import type { StepContext } from '../platform/jobs/workflow.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Change, Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { type ChunkRow, chunkRows } from './chunk-rows.ts'
@@ -29,8 +29,12 @@ const bytesOfUnit = 1024
  * chunk and records it as done, so a repeated run changes nothing. No chunk starts once the operation has ended or is
  * to be canceled.
  */
-export async function importRows(ref: ChunkRef, context: StepContext): Promise<RowsResult> {
-  const { table, files, settings } = context
+export async function importRows(
+  ref: ChunkRef,
+  context: Pick<WorkContext, 'table' | 'clock' | 'budget' | 'settings' | 'files'>,
+): Promise<RowsResult> {
+  const { table, settings } = context
+  const files = context.files()
   const { chunk } = ref
   const operation = await importing(ref, table)
   if (!operation) return { next: 'end' }
@@ -95,7 +99,7 @@ async function count(
   operation: Operation,
   { index }: Chunk,
   { succeeded, failed }: { succeeded: number; failed: number },
-  { table, clock }: { table: Table; clock: StepContext['clock'] },
+  { table, clock }: Pick<WorkContext, 'table' | 'clock'>,
 ): Promise<void> {
   const { id, expires_at } = operation
   const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: failed }

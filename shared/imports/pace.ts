@@ -1,4 +1,4 @@
-import type { StepContext } from '../platform/jobs/workflow.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import type { Key } from '../platform/table/keys.ts'
 import type { Condition } from '../platform/table/table.ts'
 
@@ -18,7 +18,7 @@ const maxPauseMilliseconds = 100
  */
 export async function takeTurn(
   units: number,
-  { table, clock, budget, settings }: Pick<StepContext, 'table' | 'clock' | 'budget' | 'settings'>,
+  { table, clock, budget, settings }: Pick<WorkContext, 'table' | 'clock' | 'budget' | 'settings'>,
 ): Promise<boolean> {
   const milliseconds = Math.ceil(((units + 1) * 1000) / settings['imports.writeUnitsPerSecond'])
   let reserved = await table.get(paceKey)

@@ -6,11 +6,12 @@ import { isEnded } from '../operations/operation-states.ts'
 import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
-import type { StepContext } from '../platform/jobs/workflow.ts'
-import type { Table } from '../platform/table/table.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
 import { type Chunk, fileKey, manifestKey } from './import-files.ts'
 import { fileLimits, type SplitFile, splitFile } from './split-file.ts'
+
+type Context = Pick<WorkContext, 'table' | 'clock' | 'budget' | 'settings' | 'files'>
 
 /** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
 interface PrepareResult {
@@ -32,7 +33,7 @@ const endingMilliseconds = 4000
  */
 export async function prepareImport(
   ref: OperationRef,
-  context: StepContext,
+  context: Context & Pick<WorkContext, 'tableWithin'>,
   network: Network = internet,
 ): Promise<PrepareResult> {
   try {
@@ -51,7 +52,7 @@ export async function prepareImport(
 
 async function prepare(
   ref: OperationRef,
-  context: StepContext,
+  context: Context,
   network: Network,
 ): Promise<PrepareResult['next']> {
   const started = await start(ref, context)
@@ -68,7 +69,10 @@ async function prepare(
   return chunks > 0 ? 'rows' : 'complete'
 }
 
-async function start(ref: OperationRef, { table, clock }: StepContext): Promise<Operation | undefined> {
+async function start(
+  ref: OperationRef,
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
   if (operation?.state !== 'pending') return operation
   await table.transact([transition(operation, 'start', clock.now())])
@@ -76,7 +80,7 @@ async function start(ref: OperationRef, { table, clock }: StepContext): Promise<
 }
 
 /** Stores the remote file of an operation. It is fetched once, so every later step reads the same bytes. */
-async function fetchSource(operation: Operation, context: StepContext, network: Network): Promise<Operation> {
+async function fetchSource(operation: Operation, context: Context, network: Network): Promise<Operation> {
   const file_hash = await storeFile(operation, context, network)
   await update(operation, { file_hash }, context)
   return { ...operation, file_hash }
@@ -88,7 +92,7 @@ async function fetchSource(operation: Operation, context: StepContext, network: 
  */
 async function reserve(
   operation: Operation,
-  context: StepContext,
+  context: Pick<Context, 'table' | 'clock'>,
 ): Promise<'reserved' | Exclude<PrepareResult['next'], 'rows'>> {
   const { table, clock } = context
   const { tenant_id: tenant, id, file_hash } = operation
@@ -104,8 +108,12 @@ async function reserve(
   return 'end'
 }
 
-async function writeManifest({ id }: Operation, { files, settings }: StepContext): Promise<SplitFile> {
-  const split = splitFile(files.read(fileKey(id)), customerColumns, fileLimits(settings))
+async function writeManifest(
+  { id }: Operation,
+  context: Pick<Context, 'files' | 'settings'>,
+): Promise<SplitFile> {
+  const files = context.files()
+  const split = splitFile(files.read(fileKey(id)), customerColumns, fileLimits(context.settings))
   let result: SplitFile | undefined
   async function* manifest() {
     for (let before = '['; ; before = ',') {
@@ -127,7 +135,7 @@ async function writeManifest({ id }: Operation, { files, settings }: StepContext
 async function update(
   operation: Operation,
   set: Partial<Operation>,
-  { table, clock }: { table: Table; clock: StepContext['clock'] },
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<void> {
   await table.transact([transition(operation, 'count', clock.now(), set, { chunks_total: 0 })])
 }
@@ -140,7 +148,7 @@ async function update(
  */
 async function storeFile(
   { id, source }: Operation,
-  { files, settings, budget, clock }: StepContext,
+  { files, settings, budget, clock }: Pick<Context, 'files' | 'settings' | 'budget' | 'clock'>,
   network: Network,
 ): Promise<string> {
   if (source.kind !== 'url') throw new Error('only a remote file is fetched')
@@ -163,7 +171,7 @@ async function storeFile(
       }
     }
     try {
-      await files.write(fileKey(id), hashed(), 'text/csv')
+      await files().write(fileKey(id), hashed(), 'text/csv')
       return hash.digest()
     } catch (thrown) {
       const isTransient = thrown instanceof HostFailure && thrown.code === 'DEPENDENCY.bad_gateway'

@@ -1,7 +1,7 @@
 import type { Operation, Reject } from '../operations/operation.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
-import type { StepContext } from '../platform/jobs/workflow.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { chunkPartition, chunkRejectsKey, rejectsKey } from './import-files.ts'
 
 const columns = ['row', 'code', 'field']
@@ -16,11 +16,11 @@ export async function* rejectLines(rejects: readonly Reject[]): AsyncGenerator<U
 /** Writes the rejects of all completed chunks to one file. @returns the first rejects, and the key of the file */
 export async function gatherRejects(
   { id, rows_failed }: Operation,
-  context: StepContext,
+  context: Pick<WorkContext, 'table' | 'files' | 'settings'>,
 ): Promise<{ rejects: Reject[]; rejects_key?: string }> {
   if (rows_failed === 0) return { rejects: [] }
-  const { files, settings } = context
-  const { rejectsShown } = settings['imports.result']
+  const files = context.files()
+  const { rejectsShown } = context.settings['imports.result']
   let first = ''
   let lines = 0
   async function* whole() {
@@ -45,7 +45,10 @@ export async function gatherRejects(
 }
 
 /** Yields the indexes of chunks with rejects, in file order. */
-async function* chunksWithRejects(operationId: string, { table }: StepContext): AsyncGenerator<number> {
+async function* chunksWithRejects(
+  operationId: string,
+  { table }: Pick<WorkContext, 'table'>,
+): AsyncGenerator<number> {
   const range = { partition: chunkPartition(operationId), high: 'g', descending: false, limit: 1000 }
   for (let low = '0'; ; ) {
     const { items, exhausted } = await table.readRange({ ...range, low })

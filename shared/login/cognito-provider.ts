@@ -21,7 +21,10 @@ const client = lazy(
 )
 
 /** Returns the provider of the user pool that the stack passes to the function. */
-export function deployedProvider({ environment, settings }: WorkContext): IdentityProvider {
+export function deployedProvider({
+  environment,
+  settings,
+}: Pick<WorkContext, 'environment' | 'settings'>): IdentityProvider {
   const userPoolId = environment('USER_POOL_ID') ?? ''
   return cognitoProvider({ userPoolId, clientId: environment('USER_POOL_CLIENT_ID') ?? '' }, settings)
 }

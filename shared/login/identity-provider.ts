@@ -1,18 +1,10 @@
 import type { Budget } from '../platform/base/clock.ts'
 import type { Failure } from '../platform/base/failure.ts'
+import type { Tokens } from './login.ts'
 
 export interface Credentials {
   email: string
   password: string
-}
-
-/** The tokens of a login (RFC 6749 5.1). */
-export interface Tokens {
-  access_token: string
-  token_type: string
-  /** Seconds. */
-  expires_in: number
-  refresh_token: string
 }
 
 /** The tokens, or the rejection for the caller. */

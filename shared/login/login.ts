@@ -1,6 +1,7 @@
 import * as v from 'valibot'
+import { viewSchema } from '../platform/base/resource.ts'
 import { characters, Email } from '../platform/formats/text.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { perSettings } from '../settings/per-settings.ts'
 
 /** The limit of Cognito. */
 const maxPasswordLength = 256
@@ -13,25 +14,30 @@ export const Credentials = v.pipe(
 
 export const PasswordReset = v.pipe(v.strictObject({ email: Email }), v.title('PasswordReset'))
 
-const tokenFields = {
-  access_token: v.string(),
-  token_type: v.string(),
-  expires_in: v.pipe(v.number(), v.integer()),
-  refresh_token: v.string(),
-}
-
-/** The response to a login, in the shape of the setting login.shape. */
-export const TokensView = perSettings((settings) => {
-  const fields = settings['login.shape'].fields.map((field) => [field, tokenFields[field]] as const)
-  return v.pipe(v.strictObject(Object.fromEntries(fields)), openPoint('login.shape'), v.title('Tokens'))
-})
+/** The tokens of a login (RFC 6749 5.1), and its response in the shape of the setting login.shape. */
+export const Tokens = perSettings((settings) =>
+  viewSchema({
+    title: 'Tokens',
+    setting: 'login.shape',
+    entries: {
+      access_token: v.string(),
+      token_type: v.string(),
+      // Seconds.
+      expires_in: v.pipe(v.number(), v.integer()),
+      refresh_token: v.string(),
+    },
+    shown: settings['login.shape'].fields,
+  }),
+)
+export type Tokens = v.InferInput<ReturnType<typeof Tokens>>
 
 /** The response to a password reset request. */
-export const ResetView = perSettings((settings) => {
-  const fields = settings['passwordReset.shape'].fields.map((field) => [field, v.string()] as const)
-  return v.pipe(
-    v.strictObject(Object.fromEntries(fields)),
-    openPoint('passwordReset.shape'),
-    v.title('PasswordResetStatus'),
-  )
-})
+export const ResetStatus = perSettings((settings) =>
+  viewSchema({
+    title: 'PasswordResetStatus',
+    setting: 'passwordReset.shape',
+    entries: { message_id: v.string() },
+    shown: settings['passwordReset.shape'].fields,
+  }),
+)
+export type ResetStatus = v.InferInput<ReturnType<typeof ResetStatus>>

@@ -6,6 +6,7 @@ import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { IdentityProvider } from './identity-provider.ts'
+import type { ResetStatus } from './login.ts'
 
 /** A requested mail. Its address is sealed, and only its id leaves the table. */
 interface ResetRequest extends Key {
@@ -23,9 +24,11 @@ const sealing = 'password resets v1'
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
  * the response, its time and the work are the same for every e-mail.
  */
-export async function requestReset(email: string, context: RequestContext): Promise<Decision> {
+export async function requestReset(
+  email: string,
+  context: Pick<RequestContext, 'settings' | 'newId' | 'now' | 'clock' | 'derivedKey'>,
+): Promise<Decision<ResetStatus>> {
   const { settings, newId, now, clock } = context
-  const { status, fields } = settings['passwordReset.shape']
   const id = newId(maxShards)
   const key = await context.derivedKey(sealing)
   const request: ResetRequest & Item = {
@@ -34,8 +37,8 @@ export async function requestReset(email: string, context: RequestContext): Prom
     task: { queue: 'password_resets', body: id, group: settings['auth.publicTenant'] },
     expires_at: Math.floor(now() / 1000) + validSeconds,
   }
-  const body = Object.fromEntries(fields.map((field) => [field, id]))
-  return { status, body, writes: [create(request)] }
+  const { status } = settings['passwordReset.shape']
+  return { status, body: { message_id: id }, writes: [create(request)] }
 }
 
 /**

@@ -7,7 +7,8 @@ import { rejection } from '../platform/request/endpoint.ts'
 import { keyOf, maxShards, tenantPattern } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import type { Credentials, IdentityProvider, Tokens } from './identity-provider.ts'
+import type { Credentials, IdentityProvider } from './identity-provider.ts'
+import type { Tokens } from './login.ts'
 import { loginEvent } from './login-events.ts'
 
 /** How long the item of a login is kept, in seconds. It only carries the event. */
@@ -27,18 +28,17 @@ export function minLoginMilliseconds(settings: Settings): number {
 /**
  * Logs a user in. Every rejection by the provider takes one call, one record, one response and the same minimum time,
  * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
- * @returns the tokens in the shape of the setting login.shape, or AUTH.invalid_credentials, POLICY.account.locked,
+ * @returns the tokens, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required
  * @throws DEPENDENCY.unavailable, DEPENDENCY.timeout
  */
 export async function signIn(
   credentials: Credentials,
   provider: IdentityProvider,
-  context: RequestContext,
-): Promise<Decision> {
+  context: Pick<RequestContext, 'settings' | 'budget' | 'now' | 'sleep' | 'derivedKey' | 'newId'>,
+): Promise<Decision<Tokens>> {
   const { settings, budget, now, sleep } = context
   const startedAt = now()
-  const { status, fields } = settings['login.shape']
   const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
   const effectsOf = loginEffects(person, context)
   if (budget.remaining() < minLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
@@ -53,13 +53,12 @@ export async function signIn(
   // A user without a tenant could do nothing with a token.
   if (tenant === undefined)
     return rejection(fail('POLICY.account.locked'), effectsOf('fail', settings['auth.publicTenant']))
-  const body = Object.fromEntries(fields.map((field) => [field, tokens[field]]))
-  return { status, body, ...effectsOf('success', tenant) }
+  return { status: settings['login.shape'].status, body: tokens, ...effectsOf('success', tenant) }
 }
 
 /** Returns a function that builds the event of the login and the item that carries it. */
-function loginEffects(person: Person, { now, newId }: RequestContext) {
-  return (outcome: 'success' | 'fail', tenant: string): Effects<never> => {
+function loginEffects(person: Person, { now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
+  return (outcome: 'success' | 'fail', tenant: string): Effects => {
     const id = newId(maxShards)
     const item = {
       ...keyOf(tenant, 'login', id),

@@ -1,6 +1,7 @@
 import { timestamp } from '../platform/base/clock.ts'
 import type { Task } from '../platform/events/outbox.ts'
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { type Change, create, type Table, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -15,7 +16,10 @@ export interface OperationRef {
 }
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
-export async function readOperation(context: ReadContext, id: string): Promise<Operation> {
+export async function readOperation(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Operation> {
   return asOperation(await locate(context, 'operation', id, 'NOT_FOUND.operation'))
 }
 

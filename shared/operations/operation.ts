@@ -103,6 +103,7 @@ export const OperationStatus = v.pipe(
   v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
   v.title('OperationStatus'),
 )
+export type OperationStatus = v.InferOutput<typeof OperationStatus>
 
 /** An operation in responses. */
 export const OperationView = perSettings((settings) => {
@@ -136,19 +137,20 @@ export const OperationView = perSettings((settings) => {
   }
   return v.pipe(v.strictObject(fields), v.title('Operation'))
 })
+export type OperationView = v.InferOutput<ReturnType<typeof OperationView>>
 
-export function statusOf({ id, state, chunks_done, chunks_total }: Operation) {
+export function statusOf({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }
 
 /** @param rejectsUrl the URL of all rejects, if there are any */
-export function viewOf(operation: Operation, rejectsUrl: string | undefined): Record<string, unknown> {
+export function viewOf(operation: Operation, rejectsUrl?: string): OperationView {
   const { completion, error, schema_version } = operation
-  const { rejects_key: _, ...ended } = completion ?? {}
+  const status = statusOf(operation)
+  if (error) return { ...status, error }
+  if (!completion) return status
+  const { rejects_key: _, ...ended } = completion
   const link = rejectsUrl === undefined ? {} : { rejects_url: rejectsUrl }
-  return {
-    ...statusOf(operation),
-    ...(error ? { error } : completion && { result: { ...ended, ...link, schema_version } }),
-  }
+  return { ...status, result: { ...ended, ...link, schema_version } }
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
+import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import {
   defineEvent,
   defineResourceEvent,
@@ -11,78 +12,71 @@ import {
 } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
 import { create, replace, type Write } from '../platform/table/table.ts'
-import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
+import { describedAs, openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The body of POST /v1/orders. amount_minor is in minor units of the currency. */
-export const OrderRequest = perSettings((settings) => {
-  const { cartIdMaxLength, amountMinorMin, amountMinorMax } = settings['orders.limits']
-  const fields = {
-    cart_id: v.pipe(
-      v.string(),
-      v.minLength(1),
-      v.maxLength(cartIdMaxLength),
-      v.regex(/^[\x21-\x7e]+$/),
-      openPoint('orders.limits'),
-    ),
-    amount_minor: v.pipe(
-      v.number(),
-      v.safeInteger(),
-      v.minValue(amountMinorMin),
-      v.maxValue(amountMinorMax),
-      openPoint('orders.limits'),
-    ),
-    // A list would be another type than that of responses, so callers could not send back what they read.
-    currency: v.pipe(
-      v.picklist(settings['orders.currencies']),
-      publishedAs(currencyCode),
-      openPoint('orders.currencies'),
-    ),
-  }
-  return v.pipe(v.strictObject(fields), v.title('OrderRequest'))
+/** An order. amount_minor is in minor units of the currency. */
+export const Order = defineResource({
+  title: 'Order',
+  setting: 'orders.fields',
+  shows(name, settings) {
+    const shown = settings['orders.fields']
+    return ['id', 'created_at', 'status'].includes(name) || shown === 'all' || shown.includes(name)
+  },
+  fields: {
+    id: v.string(),
+    tenant_id: v.string(),
+    cart_id: {
+      request: (settings: Settings) =>
+        v.pipe(
+          v.string(),
+          v.minLength(1),
+          v.maxLength(settings['orders.limits'].cartIdMaxLength),
+          v.regex(/^[\x21-\x7e]+$/),
+          openPoint('orders.limits'),
+        ),
+      view: v.string(),
+    },
+    amount_minor: {
+      request: (settings: Settings) =>
+        v.pipe(
+          v.number(),
+          v.safeInteger(),
+          v.minValue(settings['orders.limits'].amountMinorMin),
+          v.maxValue(settings['orders.limits'].amountMinorMax),
+          openPoint('orders.limits'),
+        ),
+      view: v.pipe(v.number(), v.integer()),
+    },
+    currency: {
+      // A list would be another type than that of responses, so callers could not send back what they read.
+      request: (settings: Settings) =>
+        v.pipe(
+          v.picklist(settings['orders.currencies']),
+          describedAs(currencyCode),
+          openPoint('orders.currencies'),
+        ),
+      view: currencyCode,
+    },
+    status: (settings: Settings) =>
+      v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses')),
+    created_at: utc,
+    updated_at: utc,
+  },
 })
-export type OrderRequest = v.InferOutput<ReturnType<typeof OrderRequest>>
 
 /** A stored order. */
-interface Order {
-  id: string
-  tenant_id: string
-  cart_id: string
-  amount_minor: number
-  currency: string
-  status: string
-  created_at: string
-  updated_at: string
+export interface Order extends ViewOf<typeof Order> {
   /** Incremented by each change; entity tags and conditional writes use it. */
   version: number
 }
 
-/** An order in responses, with the fields of the setting orders.fields. */
-export const OrderView = perSettings((settings) => {
-  const fields = {
-    id: v.string(),
-    tenant_id: v.string(),
-    cart_id: v.string(),
-    amount_minor: v.pipe(v.number(), v.integer()),
-    currency: currencyCode,
-    status: v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses')),
-    created_at: utc,
-    updated_at: utc,
-  }
-  const shown = settings['orders.fields'].map((field) => [field, fields[field]])
-  return v.pipe(
-    v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
-    openPoint('orders.fields'),
-    v.title('Order'),
-  )
-})
-
-export function viewOf(order: Order, settings: Settings): Record<string, unknown> {
-  return Object.fromEntries(settings['orders.fields'].map((field) => [field, order[field]]))
-}
+/** The body of POST /v1/orders. */
+export type OrderRequest = v.InferOutput<ReturnType<typeof Order.request>>
 
 /** Creates an order in its first status. created_at is the time in its id. */
 export function placeOrder(request: OrderRequest, id: string, tenant: string, settings: Settings): Order {
@@ -98,7 +92,8 @@ export function placeOrder(request: OrderRequest, id: string, tenant: string, se
   }
 }
 
-export function newOrder(order: Order): Write {
+/** Creates the item of an order. */
+export function orderWrite(order: Order): Write {
   return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
 }
 
@@ -109,7 +104,10 @@ export function changedOrder(before: Order, after: Order): Write {
 }
 
 /** @throws NOT_FOUND.order, also for an order of another tenant; GONE.order if only a tombstone is left */
-export async function readOrder(context: ReadContext, id: string): Promise<Order> {
+export async function readOrder(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Order> {
   const { settings } = context
   const item = await locate(context, 'order', id, 'NOT_FOUND.order')
   if (item.erased_at === undefined) return asOrder(item)
@@ -125,7 +123,7 @@ export const OrderCreated = defineResourceEvent({
   type: 'order.created',
   version: 1,
   summary: 'An order was created. Published within a second.',
-  view: OrderView,
+  resource: Order,
   carriers: ['order'],
 })
 
@@ -142,7 +140,7 @@ export const OrderPaid = defineResourceEvent({
   type: 'order.paid',
   version: 1,
   summary: 'An order was paid.',
-  view: OrderView,
+  resource: Order,
   carriers: ['order'],
 })
 
@@ -150,12 +148,12 @@ export const OrderPaid = defineResourceEvent({
 export function orderPlaced(order: Order, settings: Settings): OutgoingEvent[] {
   const { id, tenant_id, amount_minor, currency } = order
   return [
-    resourceEvent(OrderCreated, order, { viewOf, settings }),
+    resourceEvent(OrderCreated, order, settings),
     event(OrderPlaced, { id, tenant_id, order_id: id, amount_minor, currency }),
   ]
 }
 
 /** Returns the event of a paid order. */
 export function orderPaid(order: Order, settings: Settings): OutgoingEvent[] {
-  return [resourceEvent(OrderPaid, order, { viewOf, settings })]
+  return [resourceEvent(OrderPaid, order, settings)]
 }

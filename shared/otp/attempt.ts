@@ -25,7 +25,7 @@ export interface Attempt {
  */
 export async function sourceHash(
   { email_hash }: Person,
-  { source, derivedKey }: RequestContext,
+  { source, derivedKey }: Pick<RequestContext, 'source' | 'derivedKey'>,
 ): Promise<string> {
   return keyedHash(await derivedKey('one-time code sources v1'), email_hash, source)
 }
@@ -34,7 +34,7 @@ export async function sourceHash(
 export function attemptOf(
   before: CodeItem | undefined,
   source: string,
-  { now, settings }: RequestContext,
+  { now, settings }: Pick<RequestContext, 'now' | 'settings'>,
 ): Attempt {
   const attempt = { source, now: now(), settings }
   const { limit } = settings['otp.dailyWrongAttempts']

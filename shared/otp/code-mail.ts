@@ -92,10 +92,10 @@ export async function recordProgress(
   const { message_id: id, tenant_id, user_id, email_hash, correlation_id } = mail
   const correlation = { id: correlation_id, trace: {} }
   const condition = inState(precedingStates[state])
-  const progress: Effects<object> = {
+  const progress: Effects = {
     writes: [{ item: { ...kept, state }, condition, onFailure: 'INTERNAL.unexpected' }],
     events: delivered ? otpDelivered({ id, tenant_id, user_id, email_hash }) : [],
-    onConflict: async () => ({}),
   }
+  // A conflict means that the mail has advanced.
   await commit({ table, clock, caller: undefined, correlation }, progress)
 }

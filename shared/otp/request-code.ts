@@ -14,7 +14,13 @@ import { otpRequested } from './otp-events.ts'
  * reveals nothing about the address.
  * @param email normalized
  */
-export async function requestCode(email: string, context: RequestContext): Promise<Decision> {
+export async function requestCode(
+  email: string,
+  context: Pick<
+    RequestContext,
+    'settings' | 'table' | 'clock' | 'correlation' | 'derivedKey' | 'now' | 'newId' | 'source'
+  >,
+): Promise<Decision<{ message_id: string }>> {
   const { settings, table, clock, correlation, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
@@ -23,7 +29,7 @@ export async function requestCode(email: string, context: RequestContext): Promi
   const correlation_id = correlation.id
   const source = await sourceHash(person, context)
 
-  const decide = (before: CodeItem | undefined): Decision => {
+  const decide = (before: CodeItem | undefined): Decision<{ message_id: string }> => {
     const attempt = attemptOf(before, source, context)
     const { id: code_id, after } = requestedCode(before, { person, newId: message_id }, attempt)
     const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }
@@ -46,8 +52,10 @@ export async function requestCode(email: string, context: RequestContext): Promi
  * otherwise each tag would have the limit of an address. An address without a tag counts its mails itself.
  * @throws RATE_LIMIT.exceeded after too many mails for unknown sources (setting otp.mailsPerAddress)
  */
-async function countForMailbox(email: string, context: RequestContext): Promise<void> {
-  const { settings, table, clock, derivedKey } = context
+async function countForMailbox(
+  email: string,
+  { settings, table, clock, derivedKey }: Pick<RequestContext, 'settings' | 'table' | 'clock' | 'derivedKey'>,
+): Promise<void> {
   const mailbox = email.replace(/^([^+]+)\+.*(?=@)/, '$1')
   if (mailbox === email) return
   const subject = ['otp.mailbox', keyedHash(await derivedKey('throttles v1'), mailbox)]

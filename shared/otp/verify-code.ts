@@ -22,8 +22,8 @@ import { otpVerified } from './otp-events.ts'
  */
 export async function verifyCode(
   { email, code }: { email: string; code: string },
-  context: RequestContext,
-): Promise<Decision> {
+  context: Pick<RequestContext, 'settings' | 'table' | 'derivedKey' | 'now' | 'newId' | 'source'>,
+): Promise<Decision<{ session_id: string }>> {
   const { settings, table, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
   const key = await derivedKey(codeKeyPurpose)
@@ -40,7 +40,7 @@ export async function verifyCode(
   const isRight = (codeId: string) =>
     equalTexts(key, code, digitsOf(key, person, codeId, settings['otp.code'].digits))
 
-  const decide = (before: CodeItem | undefined): Decision => {
+  const decide = (before: CodeItem | undefined): Decision<{ session_id: string }> => {
     const attempt = attemptOf(before, source, context)
     const { success, after } = checkCode(before, { person, isRight }, attempt)
     const effects = {

@@ -1,7 +1,7 @@
 import { newId, startBudget, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
-import { commit } from '../platform/idempotency/commit.ts'
-import type { Effects } from '../platform/idempotency/decision.ts'
+import { commitDecision } from '../platform/idempotency/commit-decision.ts'
+import type { Revisable } from '../platform/idempotency/decision.ts'
 import { openWork, type Runtime, type WorkContext } from '../platform/request/context.ts'
 import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
 import { pendingEntries } from '../platform/table/table.ts'
@@ -14,7 +14,7 @@ import { reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 export type OpenProvider = (context: WorkContext) => Promise<Pick<PaymentProvider, 'find'>>
 
 /** An effect, and the refund after it. */
-interface CheckedRefund extends Effects<CheckedRefund> {
+interface CheckedRefund extends Revisable<CheckedRefund> {
   refund: Refund
 }
 
@@ -55,7 +55,7 @@ async function checkRefund(
   context: WorkContext,
   openProvider: OpenProvider,
 ): Promise<Refund | undefined> {
-  const { table, clock, correlation, budget, now } = context
+  const { table, budget, now } = context
   const refund = await findRefund(table, tenant, sk)
   if (!refund) {
     // Its tenant was purged.
@@ -67,14 +67,14 @@ async function checkRefund(
   const outcome = await provider.find(requestOf(refund), budget)
   if (!outcome) throw new Error('the payment provider does not know a refund that it accepted')
   const change = await changeOf(refund, { outcome, asked }, context)
-  const result = await commit<CheckedRefund>({ table, clock, caller: undefined, correlation }, change)
-  return 'committed' in result ? result.committed.refund : refund
+  const checked = await commitDecision(context, change, ({ refund: result }) => ({ result }))
+  return 'result' in checked ? checked.result : refund
 }
 
 async function changeOf(
   before: Refund,
   answer: { outcome: ProviderOutcome; asked: number },
-  context: WorkContext,
+  context: Pick<WorkContext, 'table' | 'settings' | 'now' | 'log' | 'correlation'>,
 ): Promise<CheckedRefund> {
   const report = reportOf(answer.outcome, before, answer.asked)
   const { refund, effects } = await settleRefund(before, report, settleContextOf(context))

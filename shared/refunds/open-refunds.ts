@@ -22,7 +22,7 @@ export function isOpen({ status, provider_refund_id, currency }: Refund): boolea
 }
 
 /** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
-export function openWrites(before: Refund, after: Refund): Write[] {
+export function openEntryWrites(before: Refund, after: Refund): Write[] {
   if (isOpen(before) === isOpen(after)) return []
   const key = pendingKeyOf('open-refund', after.id)
   return isOpen(after)

@@ -9,6 +9,8 @@ export interface ProviderRequest {
   amount: number
   /** The id of the refund. The provider's idempotency key is derived from it, and it is stored with the payout. */
   refundId: string
+  /** The tenant of the refund, which is stored with the payout, too. */
+  tenant: string
   /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
   requestedSince: number
 }

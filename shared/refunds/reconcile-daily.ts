@@ -37,7 +37,7 @@ const batchSize = 10
  */
 export async function reconcileMessage(
   body: string,
-  context: WorkContext,
+  context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'now'>,
   queue: {
     openRecords(): Promise<ProviderRecords>
     send(messages: readonly { body: string; group: string }[]): Promise<boolean[]>
@@ -91,7 +91,7 @@ export function newestCompared(settings: Settings, now: number): number {
  */
 async function reconcileTask(
   task: ReconcileTask,
-  context: WorkContext,
+  context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget'>,
   records: ProviderRecords,
 ): Promise<ReconcileTask[]> {
   const { tenant, to, rest } = task

@@ -1,12 +1,11 @@
 import { timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Decision, Saga } from '../platform/idempotency/decision.ts'
-import type { SagaContext } from '../platform/request/context.ts'
+import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
-import type { Settings } from '../settings/register.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
-import { type Refund, requestOf, viewOf } from './refund.ts'
-import { findRefund, newRefund } from './refund-store.ts'
+import { Refund, type RefundView, requestOf } from './refund.ts'
+import { findRefund, startWrites } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
 
 /** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
@@ -27,16 +26,16 @@ const freshMilliseconds = 10_000
  * The refund's id is sent with each attempt, so all attempts lead to one payout.
  */
 export function refundSaga(
-  context: SagaContext,
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'budget' | 'report' | 'log' | 'correlation'>,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
-): Saga<Refund, RefundResult> {
+): Saga<Refund, RefundResult, RefundView> {
   const { settings, table, now, budget } = context
   return {
     finishedBy: 'service',
     start(refund) {
       const { id, tenant_id: tenant, charge_id, amount } = refund
       return {
-        writes: newRefund(refund, settings),
+        writes: startWrites(refund, settings),
         audit: { action: 'refund', target: `refund/${id}`, tenant, after: { charge_id, amount } },
       }
     },
@@ -58,12 +57,12 @@ export function refundSaga(
     return { refund, answer: { outcome, asked } }
   }
 
-  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision> {
-    if (!answer) return responseOf(refund, settings)
+  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision<RefundView>> {
+    if (!answer) return responseOf(refund)
     const { outcome, asked } = answer
     const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))
     return {
-      ...responseOf(settled.refund, settings, outcome),
+      ...responseOf(settled.refund, outcome),
       ...settled.effects,
       // Something else settled the refund meanwhile, for example an event of the provider. The answer is added to it.
       onConflict: async () => outcomeOf({ refund: await currentRefund(refund), answer }),
@@ -78,9 +77,9 @@ export function refundSaga(
 }
 
 /** Returns the refund and the path at which a later outcome can be read. The error of a failed refund names its id. */
-function responseOf(refund: Refund, settings: Settings, outcome?: ProviderOutcome): Decision {
+function responseOf(refund: Refund, outcome?: ProviderOutcome): Decision<RefundView> {
   if (refund.status !== 'failed') {
-    return created(viewOf(refund, settings), { location: `/v1/refunds/${refund.id}` })
+    return created(Refund.viewOf(refund), { location: `/v1/refunds/${refund.id}` })
   }
   const { reason = 'declined', remaining } = outcome?.status === 'rejected' ? outcome : {}
   const details = { refund_id: refund.id, ...(remaining !== undefined && { remaining }) }

@@ -1,4 +1,5 @@
-import { locate, type ReadContext } from '../platform/identity/authorize.ts'
+import { locate } from '../platform/identity/authorize.ts'
+import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, replace, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -23,7 +24,10 @@ export function asRefund(item: Item): Refund {
 }
 
 /** @throws NOT_FOUND.refund, also for a refund of another tenant */
-export async function readRefund(context: ReadContext, id: string): Promise<Refund> {
+export async function readRefund(
+  context: Pick<RequestContext, 'table' | 'scope' | 'settings' | 'isBlocked'>,
+  id: string,
+): Promise<Refund> {
   return asRefund(await locate(context, 'refund', id, 'NOT_FOUND.refund'))
 }
 
@@ -33,7 +37,7 @@ export async function findRefund(table: Table, tenant: string, id: string): Prom
 }
 
 /** Writes a refund, and its hold on the charge if a charge may be refunded only once. */
-export function newRefund(refund: Refund, settings: Settings): Write[] {
+export function startWrites(refund: Refund, settings: Settings): Write[] {
   const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
   if (settings['refunds.policy'] === 'within_charge') return [create(item)]
   return [create(item), create(newHold(refund), 'POLICY.refund.repeated')]

@@ -1,70 +1,58 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
+import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
-import { openPoint, perSettings, publishedAs } from '../settings/per-settings.ts'
+import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { ProviderRequest } from './payment-provider.ts'
-import { type RefundStatus, refundStatuses } from './refund-states.ts'
+import { refundStatuses } from './refund-states.ts'
 
-/** The body of POST /v1/refunds. amount is in minor units of the charge's currency. */
-export const RefundRequest = v.pipe(
-  v.strictObject({
-    charge_id: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
-    amount: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
-  }),
-  v.title('RefundRequest'),
-)
-export type RefundRequest = v.InferOutput<typeof RefundRequest>
+/** A refund. amount is in minor units of the charge's currency. */
+export const Refund = defineResource({
+  title: 'Refund',
+  setting: 'refunds.fields',
+  shows(name, settings) {
+    const shown = settings['refunds.fields']
+    return name === 'id' || shown === 'all' || shown.includes(name)
+  },
+  fields: {
+    id: v.string(),
+    charge_id: {
+      request: v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/)),
+      view: v.string(),
+    },
+    amount: {
+      request: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+      view: v.pipe(v.number(), v.integer()),
+    },
+    status: v.picklist(refundStatuses),
+    created_at: utc,
+    // As the provider returned it: a check here could only keep a payout from being recorded.
+    currency: v.exactOptional(v.pipe(v.string(), describedAs(currencyCode))),
+  },
+})
+
+export type RefundView = ViewOf<typeof Refund>
 
 /** A stored refund. */
-export interface Refund {
-  id: string
+export interface Refund extends RefundView {
   tenant_id: string
-  charge_id: string
-  amount: number
-  status: RefundStatus
   /** When the provider's outcome occurred; absent while it is pending, and after the provider rejected the request. */
   outcome_at?: string
   /** The provider's account with the charge. Recorded, so a changed setting cannot send an attempt to another account. */
   account: string
   /** As returned by the provider. */
-  currency?: string
   provider_refund_id?: string
-  created_at: string
   updated_at: string
   version: number
 }
 
-/** A refund in responses: its id, and the fields of the setting refunds.fields. */
-export const RefundView = perSettings((settings) => {
-  const fields = {
-    id: v.string(),
-    charge_id: v.string(),
-    amount: v.pipe(v.number(), v.integer()),
-    status: v.picklist(refundStatuses),
-    created_at: utc,
-    // As the provider returned it: a check here could only keep a payout from being recorded.
-    currency: v.exactOptional(v.pipe(v.string(), publishedAs(currencyCode))),
-  }
-  const shown = shownFields(settings).map((field) => [field, fields[field]])
-  return v.pipe(
-    v.strictObject(Object.fromEntries(shown) as Record<string, v.GenericSchema>),
-    openPoint('refunds.fields'),
-    v.title('Refund'),
-  )
-})
-
-export function viewOf(refund: Refund, settings: Settings): Record<string, unknown> {
-  const shown = shownFields(settings).filter((field) => refund[field] !== undefined)
-  return Object.fromEntries(shown.map((field) => [field, refund[field]]))
-}
-
-function shownFields(settings: Settings) {
-  return [...new Set(['id' as const, ...settings['refunds.fields']])]
-}
+/** The body of POST /v1/refunds. */
+export type RefundRequest = v.InferOutput<ReturnType<typeof Refund.request>>
 
 export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tenant_id' | 'account'>): Refund {
   const at = timestamp(timeOf(of.id))
@@ -72,8 +60,9 @@ export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tena
 }
 
 /** Returns the request of a refund to the provider. */
-export function requestOf({ id: refundId, account, charge_id: chargeId, amount }: Refund): ProviderRequest {
-  return { account, chargeId, amount, refundId, requestedSince: timeOf(refundId) }
+export function requestOf(refund: Refund): ProviderRequest {
+  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
+  return { account, chargeId, amount, refundId, tenant, requestedSince: timeOf(refundId) }
 }
 
 /**
@@ -87,15 +76,26 @@ export function accountOf(tenant: string, settings: Settings): string {
   return `${prefix}${tenant}`
 }
 
+/** Returns the tenant of one of the provider's accounts; undefined if the settings define none. */
+export function tenantOfAccount(account: string, settings: Settings): string | undefined {
+  const { accounts, prefix } = settings['refunds.account']
+  const named = Object.keys(accounts).find((tenant) => accounts[tenant] === account)
+  if (named !== undefined || prefix === undefined || !account.startsWith(prefix)) return named
+  const tenant = account.slice(prefix.length)
+  // A named account takes precedence over the prefix.
+  const isOwn = tenantNamePattern(settings).test(tenant) && !Object.hasOwn(accounts, tenant)
+  return isOwn ? tenant : undefined
+}
+
 export const RefundSucceeded = defineResourceEvent({
   type: 'refund.succeeded',
   version: 1,
   summary: 'The payment provider paid a refund.',
-  view: RefundView,
+  resource: Refund,
   carriers: ['refund'],
 })
 
 /** Returns the event of a refund that the provider completed. */
 export function refundSucceeded(refund: Refund, settings: Settings): OutgoingEvent[] {
-  return [resourceEvent(RefundSucceeded, refund, { viewOf, settings })]
+  return [resourceEvent(RefundSucceeded, refund, settings)]
 }

@@ -5,7 +5,7 @@ import type { Effects } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { openWrites } from './open-refunds.ts'
+import { openEntryWrites } from './open-refunds.ts'
 import type { ProviderOutcome } from './payment-provider.ts'
 import { type Refund, refundSucceeded } from './refund.ts'
 import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
@@ -30,7 +30,13 @@ interface SettleContext {
 }
 
 /** Returns the dependencies of a settlement at this moment. */
-export function settleContextOf({ table, settings, now, log, correlation }: WorkContext): SettleContext {
+export function settleContextOf({
+  table,
+  settings,
+  now,
+  log,
+  correlation,
+}: Pick<WorkContext, 'table' | 'settings' | 'now' | 'log' | 'correlation'>): SettleContext {
   return { table, settings, now: now(), alert: (code, about) => log.alert(code, correlation, about) }
 }
 
@@ -39,7 +45,7 @@ interface Settlement {
   refund: Refund
   next: NextStatus
   /** None if the report says nothing new. */
-  effects: Effects<never>
+  effects: Effects
 }
 
 /**
@@ -55,6 +61,7 @@ export async function settleRefund(
   const next = nextStatus(before, report)
   const status = next === 'unchanged' || next === 'contradiction' ? before.status : next
   const isEdge = status !== before.status
+  // A later failure of a failed refund is no edge, but its time counts.
   const isOutcome = next === status && report.at !== undefined
   const learned = { ...newFacts(before, report), ...(isOutcome && { outcome_at: report.at }) }
   if (!isEdge && Object.keys(learned).length === 0) return { refund: before, next, effects: {} }
@@ -72,7 +79,7 @@ export async function settleRefund(
       replacedRefund(before, after),
       ...ledgerWrites(before, after),
       ...holds,
-      ...openWrites(before, after),
+      ...openEntryWrites(before, after),
     ],
     ...(isEdge && status === 'succeeded' && { events: refundSucceeded(after, context.settings) }),
     ...(isEdge && { audit: auditOf(before, after, report) }),
@@ -91,6 +98,7 @@ function newFacts(
   }
 }
 
+/** Returns the audit record of an edge. Its actor is the provider, whose failure counts as a denial. */
 function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditEntry {
   const { id, tenant_id: tenant, charge_id, amount, status } = after
   return {

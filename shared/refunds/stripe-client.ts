@@ -17,9 +17,6 @@ const wholeMilliseconds = 10_000
 /** Codes of a 409 while another request holds the key or the charge; some have no code. */
 const underWay = new Set(['', 'idempotency_key_in_use', 'lock_timeout'])
 
-/** The metadata field of a Stripe payout that holds the refund's id. */
-export const metadataName = 'refund_id'
-
 export type CallOptions = Pick<Stripe.RequestOptions, 'timeout' | 'headers'>
 export type StripeError = InstanceType<typeof Stripe.errors.StripeError>
 

@@ -7,20 +7,22 @@ import {
   attempts,
   type CallOptions,
   causeOf,
-  metadataName,
   read,
   type StripeError,
   type StripeOptions,
   stripeClient,
   within,
 } from './stripe-client.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from './stripe-refund.ts'
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
-export async function deployedProvider(context: WorkContext): Promise<PaymentProvider> {
+export async function deployedProvider(
+  context: Pick<WorkContext, 'settings' | 'clock' | 'correlation' | 'secret'>,
+): Promise<PaymentProvider> {
   const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
   const { clock, correlation } = context
   const apiKey = await context.secret('payments')
@@ -80,9 +82,10 @@ async function create(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId } = request
+  const { account, chargeId, amount, refundId, tenant } = request
+  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
   const refund = await stripe.refunds.create(
-    { charge: chargeId, amount, metadata: { [metadataName]: refundId } },
+    { charge: chargeId, amount, metadata },
     { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
   )
   // The type is an object, but this client returns a Headers.
@@ -125,31 +128,11 @@ async function remainingOf(
   }
 }
 
-const statuses = {
-  succeeded: 'succeeded',
-  pending: 'pending',
-  requires_action: 'pending',
-  failed: 'failed',
-  canceled: 'failed',
-} as const
-
 function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
-  switch (status) {
-    case 'succeeded':
-    case 'pending':
-    case 'requires_action':
-    case 'failed':
-    case 'canceled':
-      return {
-        status: statuses[status],
-        providerRefundId: id,
-        currency: currency?.toUpperCase(),
-        replayed,
-      }
-    default:
-      // The client treats JSON without an error as success, even a gateway's 5xx.
-      throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
-  }
+  const known = stripeStatuses.get(status)
+  // The client treats JSON without an error as success, even a gateway's 5xx.
+  if (!known) throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
+  return { status: known, providerRefundId: id, currency: currency?.toUpperCase(), replayed }
 }
 
 /**

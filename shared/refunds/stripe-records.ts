@@ -2,7 +2,8 @@ import Stripe from 'stripe'
 import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
-import { metadataName, read, type StripeOptions, stripeClient } from './stripe-client.ts'
+import { read, type StripeOptions, stripeClient } from './stripe-client.ts'
+import { metadataName, stripeStatuses } from './stripe-refund.ts'
 
 const pageSize = 100
 
@@ -69,14 +70,6 @@ function absent(thrown: unknown): undefined {
   throw thrown
 }
 
-const statuses: Readonly<Record<string, ProviderRefund['status']>> = {
-  succeeded: 'succeeded',
-  pending: 'pending',
-  requires_action: 'pending',
-  failed: 'failed',
-  canceled: 'failed',
-}
-
 /** @throws Error for an answer that is no refund, or has a status unknown here */
 function recordOf({
   id,
@@ -87,7 +80,7 @@ function recordOf({
   status,
   created,
 }: Stripe.Refund): ProviderRefund {
-  const known = statuses[status ?? '']
+  const known = stripeStatuses.get(status)
   if (!known || !Number.isSafeInteger(amount) || !Number.isSafeInteger(created))
     throw new Error('the payment provider returned no refund')
   return {

@@ -7,7 +7,7 @@ export function openPoint<Value>(key: SettingKey) {
 }
 
 /** Describes a schema by another one in the API description: the requests that callers should send. */
-export function publishedAs<Value>(published: v.GenericSchema) {
+export function describedAs<Value>(published: v.GenericSchema) {
   return v.metadata<Value, { published: v.GenericSchema }>({ published })
 }
 

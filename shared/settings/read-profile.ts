@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { conflictsOf } from './combinations.ts'
 import { register, type SettingKey, type Settings } from './register.ts'
 
 /** Thrown when settings of a profile are missing or invalid; its message lists all of them. */
@@ -11,7 +12,8 @@ export class ProfileError extends Error {
  * @param profile parsed JSON: an object with one value for each key of the register
  * @param source its origin, for the message
  * @param known further problems, one line each
- * @throws ProfileError that names every missing, unknown or malformed setting at once
+ * @throws ProfileError that names every missing, unknown or malformed setting at once; without any, every combination
+ * of settings of which one has no effect
  */
 export function readProfile(profile: unknown, source: string, known: readonly string[] = []): Settings {
   if (typeof profile !== 'object' || profile === null || Array.isArray(profile)) {
@@ -31,6 +33,7 @@ export function readProfile(profile: unknown, source: string, known: readonly st
         ...result.issues.map((issue) => `  ${key}${at(issue)}: ${issue.message}. ${description}.`),
       )
   }
+  if (problems.length === 0) problems.push(...conflictsOf(settings as Settings))
   if (problems.length === 0) return settings as Settings
   throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:\n${problems.join('\n')}`)
 }

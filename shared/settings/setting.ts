@@ -26,16 +26,46 @@ export function text(pattern: RegExp, expected?: string) {
   return v.pipe(v.string(), v.regex(pattern, expected && `expected ${expected}`))
 }
 
+/** A list in which nothing stands twice: the second would have no effect. */
+export function list<const Schema extends v.GenericSchema>(schema: Schema) {
+  return v.pipe(
+    v.array(schema),
+    v.check(
+      (values) => twice(values) === undefined,
+      ({ input }) => `names ${twice(input)} twice`,
+    ),
+  )
+}
+
+function twice(values: readonly unknown[]): string | undefined {
+  const texts = values.map((value) => JSON.stringify(value))
+  return texts.find((text, index) => texts.indexOf(text) < index)
+}
+
 /** A list that is not empty. */
 export function some<const Schema extends v.GenericSchema>(schema: Schema) {
-  return v.pipe(v.array(schema), v.minLength(1))
+  return v.pipe(list(schema), v.minLength(1))
+}
+
+interface WindowLimit {
+  limit: number
+  windowSeconds: number
+}
+
+/** Returns whether one limit is reached before another one can be. The first counts all that the other counts. */
+export function isReachedFirst(first: WindowLimit, other: WindowLimit): boolean {
+  return first.limit * Math.ceil(other.windowSeconds / first.windowSeconds) <= other.limit
 }
 
 export const count = integer(1)
 export const nonEmpty = v.pipe(v.string(), v.minLength(1))
 export const headerName = text(/^[A-Za-z][A-Za-z0-9-]{1,63}$/, 'a header name')
+/** How long a signed link is valid. The credentials of a function, which sign it, end after some hours. */
+export const linkSeconds = integer(1, 3600)
 export const scope = text(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'a scope')
 export const identifier = text(/^[a-z][a-z0-9_]*$/)
 export const currency = text(/^[A-Z]{3}$/)
 /** Names of operations; synthesis checks that they exist. */
-export const operations = v.array(v.string())
+export const operations = list(v.string())
+/** Names of fields of a resource, or all that it has; synthesis checks that they exist. */
+export const fields = v.union([v.literal('all'), list(identifier)])

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Cart, type EventPosition, isPriced } from '../carts/cart.ts'
+import { type Cart, type CartFacts, CartId, type EventPosition, isPriced } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
@@ -11,22 +11,27 @@ import { eventData, type Handled, type Handler, type HandlerContext } from './ha
 import type { WebhookEvent } from './webhook-event.ts'
 
 const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const CartAmount = v.object({ amount_minor: amount, currency: v.pipe(v.string(), v.regex(/^[A-Z]{3}$/)) })
-const Owner = v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(255)))
-const GiftCard = v.object({ giftcard_id: v.pipe(v.string(), v.minLength(1)), amount })
+const currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/))
+/** The table stores no lone surrogates. */
+const text = v.pipe(
+  v.string(),
+  v.check((given) => given.isWellFormed()),
+)
+/** What shops send for a guest states no owner: null, an empty text, 0 and false. */
+const owner = v.union([v.pipe(text, v.maxLength(255)), v.null(), v.literal(0), v.literal(false)])
+const GiftCard = v.object({ giftcard_id: v.pipe(text, v.minLength(1)), amount })
 
-/** The cart is data.cart_id if present, else data.id. */
-const cartFields = {
-  ...eventData,
-  cart_id: v.exactOptional(v.string()),
+const cartFields = (settings: Settings) => ({
+  ...eventData(settings),
+  cart_id: v.exactOptional(v.pipe(CartId, v.description('The cart; data.id if it is absent.'))),
   correlation_id: v.exactOptional(v.string()),
-}
+})
 
 export const CartUpdated = defineEvent({
   type: 'cart.updated',
   version: 1,
   summary:
-    'A cart changed. If the event does not state the amount with its currency, or the owner, the known value is kept.',
+    'A cart changed. Amount, currency and owner each follow the latest event that states them. The owner null, an empty text, 0 or false states none.',
   data: (settings) => v.pipe(cartData(settings), openPoint('discount.cartFields')),
 })
 
@@ -34,38 +39,33 @@ export const GiftcardApplied = defineEvent({
   type: 'giftcard.applied',
   version: 1,
   summary: 'A gift card was applied to a cart. Repeated events add one line.',
-  data: () => v.looseObject({ ...cartFields, ...GiftCard.entries }),
+  data: (settings) => v.looseObject({ ...cartFields(settings), ...GiftCard.entries }),
 })
 
 export const TaxRecalculated = defineEvent({
   type: 'tax.recalculated',
   version: 1,
   summary: 'The tax of a cart was recalculated.',
-  data: () => v.looseObject(cartFields),
+  data: (settings) => v.looseObject(cartFields(settings)),
 })
 
 /**
- * Amount and owner each follow the latest event that states them, whatever the order of arrival. Discounts follow their
- * rules, and those that change are published.
+ * Amount, currency and owner each follow the latest event that states them, whatever the order of arrival. Discounts
+ * follow their rules, and those that change are published.
  */
 export const cartUpdated: Handler = async (event, context) => {
   const { table, settings, tenant } = context
-  const paths = settings['discount.cartFields']
-  const [amount_minor, currency] = [valueAt(event, paths.amount), valueAt(event, paths.currency)]
-  const isAmountStated = amount_minor !== undefined || currency !== undefined
-  const stated = isAmountStated ? v.parse(CartAmount, { amount_minor, currency }) : undefined
-  const subject = v.parse(Owner, valueAt(event, paths.owner))
-  if (!stated && !subject) return 'ignored'
+  const stated = statedBy(event, settings)
+  const facts = Object.keys(stated) as (keyof CartFacts)[]
+  if (facts.length === 0) return 'ignored'
   const cart_id = cartIdOf(event)
   const known = await findCart(table, tenant, cart_id)
-  const moment = positionOf(event)
-  const isNewAmount = stated && !isStale(event, known, context)
-  const isNewOwner = subject && !isStale(event, known?.owner, context)
-  if (!isNewAmount && !isNewOwner) return 'stale'
+  const latest = facts.filter((fact) => !isStale(event, known?.stated[fact], context))
+  if (latest.length === 0) return 'stale'
   const after: Cart = {
     ...known,
-    ...(isNewAmount && { ...stated, ...moment }),
-    ...(isNewOwner && { owner: { subject, ...moment } }),
+    ...Object.fromEntries(latest.map((fact) => [fact, stated[fact]])),
+    stated: { ...known?.stated, ...Object.fromEntries(latest.map((fact) => [fact, positionOf(event)])) },
     cart_id,
     tenant_id: tenant,
     version: (known?.version ?? 0) + 1,
@@ -128,8 +128,30 @@ function isStale(
   return Date.parse(occurred_at) <= latest && !isBefore({ occurred_at, event_id }, event)
 }
 
+/** Returns the cart that an event names. */
 function cartIdOf({ data }: WebhookEvent): string {
-  return typeof data.cart_id === 'string' && data.cart_id !== '' ? data.cart_id : data.id
+  return v.parse(v.optional(CartId), data.cart_id) ?? data.id
+}
+
+const Facts = v.object({
+  amount_minor: v.optional(amount),
+  currency: v.optional(currency),
+  owner: v.pipe(
+    v.optional(owner),
+    v.transform((given) => given || undefined),
+  ),
+})
+
+/** Returns the facts that an event states. */
+function statedBy(event: WebhookEvent, settings: Settings): Partial<CartFacts> {
+  const paths = settings['discount.cartFields']
+  const given = {
+    amount_minor: valueAt(event, paths.amount),
+    currency: valueAt(event, paths.currency),
+    owner: valueAt(event, paths.owner),
+  }
+  const facts = Object.entries(v.parse(Facts, given))
+  return Object.fromEntries(facts.filter(([, value]) => value !== undefined))
 }
 
 /** Returns the value at a path from the settings, such as `data.amount_minor`. */
@@ -143,19 +165,23 @@ function valueAt(event: WebhookEvent, path: Settings['discount.cartFields']['amo
 /** Returns the schema of cart.updated. All fields but the ids are optional, at the paths from the settings. */
 function cartData(settings: Settings) {
   const paths = settings['discount.cartFields']
-  const { amount_minor, currency } = CartAmount.entries
   return v.intersect([
-    v.looseObject(cartFields),
-    schemaAt(paths.amount, amount_minor),
+    v.looseObject(cartFields(settings)),
+    schemaAt(paths.amount, amount),
     schemaAt(paths.currency, currency),
-    schemaAt(paths.owner, Owner),
+    // A guest's cart may have null for the object that would name the owner.
+    schemaAt(paths.owner, owner, v.nullable),
   ])
 }
 
-function schemaAt(path: string, schema: v.GenericSchema): v.GenericSchema {
-  const inData = path.split('.').slice(1)
-  return inData.reduceRight(
-    (inner, name): v.GenericSchema => v.looseObject({ [name]: v.exactOptional(inner) }),
-    schema,
-  )
+/** @param inner what becomes of the schemas of the objects within the data */
+function schemaAt(
+  path: string,
+  schema: v.GenericSchema,
+  inner: (schema: v.GenericSchema) => v.GenericSchema = (one) => one,
+): v.GenericSchema {
+  const [last = '', ...outside] = path.split('.').slice(1).reverse()
+  const around = (within: v.GenericSchema, name: string): v.GenericSchema =>
+    v.looseObject({ [name]: v.exactOptional(within) })
+  return outside.reduce((within, name) => around(inner(within), name), around(schema, last))
 }

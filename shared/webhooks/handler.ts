@@ -2,7 +2,9 @@ import * as v from 'valibot'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
 import type { Table } from '../platform/table/table.ts'
+import { openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** The dependencies of a handler. It decides and writes nothing. */
@@ -17,6 +19,8 @@ export interface HandlerContext {
   tenant: string
   /** @throws ReportableError if a tenant is blocked */
   requireNotBlocked(tenant: string): Promise<void>
+  /** Returns the service's key at the payment provider. */
+  paymentsKey(): Promise<string>
   /** The correlation id of the event, or else of the request that delivered it. */
   correlationId: string
 }
@@ -25,7 +29,7 @@ export interface HandlerContext {
  * The decision about an event: its effects; `stale` if it is a duplicate or older than what is stored; `ignored` if it
  * has no meaning here.
  */
-export type Handled = Effects<never> | 'stale' | 'ignored'
+export type Handled = Effects | 'stale' | 'ignored'
 
 /**
  * Decides about an event. Events may arrive late, repeatedly or out of order; `occurred_at` is their time.
@@ -33,8 +37,13 @@ export type Handled = Effects<never> | 'stale' | 'ignored'
  */
 export type Handler = (event: WebhookEvent, context: HandlerContext) => Promise<Handled>
 
-/** The data of every received event: the resource, and the tenant unless it is the public one. */
-export const eventData = { id: v.string(), tenant_id: v.exactOptional(v.string()) }
+/** Returns the data of every received event: the resource, and the tenant unless it is the public one. */
+export const eventData = (settings: Settings) => ({
+  id: v.string(),
+  tenant_id: v.exactOptional(
+    v.pipe(v.string(), v.regex(tenantNamePattern(settings)), openPoint('requests.tenantName')),
+  ),
+})
 
-/** The data of events without fields of their own. Further fields are allowed and ignored. */
-export const resourceOnly = () => v.looseObject(eventData)
+/** Returns the data of events without fields of their own. Further fields are allowed and ignored. */
+export const resourceOnly = (settings: Settings) => v.looseObject(eventData(settings))

@@ -1,12 +1,12 @@
 import { describeFault } from '../platform/base/failure.ts'
 import type { Task } from '../platform/events/outbox.ts'
-import { tenantNamePattern } from '../platform/identity/caller.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { type Change, create, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
+import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
-/** A received event, stored once for each event_id. */
+/** A received event, stored once for each event_id in its part of the inbox. */
 export interface InboxItem extends Key {
   /** The event as JSON, because the table does not support every number and depth of JSON. */
   event: string
@@ -27,8 +27,19 @@ export interface InboxItem extends Key {
   failure?: { name: string; message?: string; at: string }
 }
 
-export function inboxKey(eventId: string): Key {
-  return { pk: `inbox#${eventId}`, sk: 'event' }
+/** A part of the inbox: the events of partners, or those of Stripe. Events of both may have the same id. */
+export type InboxPart = 'event' | 'stripe'
+
+export function inboxKey(eventId: string, part: InboxPart = 'event'): Key {
+  return { pk: `inbox#${eventId}`, sk: part }
+}
+
+/** The start of the tasks of Stripe's events. The task of any other event is its id, which contains no space. */
+const stripeTask = 'stripe '
+
+/** Returns the key of the event that a task handles. */
+export function inboxKeyOf(task: string): Key {
+  return task.startsWith(stripeTask) ? inboxKey(task.slice(stripeTask.length), 'stripe') : inboxKey(task)
 }
 
 /** Writes a received event. @param now milliseconds since 1970 */
@@ -37,16 +48,17 @@ export function newInboxItem(
   correlationId: string,
   now: number,
   settings: Settings,
+  part: InboxPart = 'event',
 ): Write {
   const { tenant_id: tenant } = event.data
-  // A sender may name what is no tenant; its handler rejects the event.
+  // The data of an event of an unknown type or version has any form.
   const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
   const item: InboxItem & Item = {
-    ...inboxKey(event.event_id),
+    ...inboxKey(event.event_id, part),
     event: JSON.stringify(event),
     task: {
       queue: 'webhooks',
-      body: event.event_id,
+      body: part === 'stripe' ? `${stripeTask}${event.event_id}` : event.event_id,
       group: isTenant ? tenant : settings['auth.publicTenant'],
     },
     state: 'received',
@@ -57,9 +69,9 @@ export function newInboxItem(
 }
 
 /** Ends the handling of an event. Its effects are in the same transaction, so it is handled once. */
-export function markHandled(eventId: string, state: 'handled' | 'ignored', at: string): Change {
+export function markHandled({ pk, sk }: Key, state: 'handled' | 'ignored', at: string): Change {
   return {
-    update: inboxKey(eventId),
+    update: { pk, sk },
     set: { state, handled_at: at },
     condition: { matches: { state: 'received' } },
   }

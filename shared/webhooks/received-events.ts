@@ -5,6 +5,7 @@ import { defineEvent, type EventDefinition } from '../platform/events/event-defi
 import { ownerOf } from '../platform/table/keys.ts'
 import { asRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
+import { announcedStatuses, type OrderMove } from '../settings/order-moves.ts'
 import {
   CartUpdated,
   cartUpdated,
@@ -23,25 +24,28 @@ export const OrderPaid = defineEvent({
 })
 
 /**
- * Moves an order by the transitions of the deployment. In a status without one, or after its erasure, the event is
- * ignored.
+ * Returns the handler that moves an order to the status that an event announces, from the statuses that the deployment
+ * names. In another status, or after its erasure, the event is ignored.
+ * @param eventsOf returns what is published about the moved order
  * @throws NOT_FOUND.order for an order that is unknown, because it may still arrive, or of another tenant
  */
-const orderPaid: Handler = async ({ type, data }, { table, settings, now, requireNotBlocked }) => {
-  const key = await table.findById('order', data.id)
-  const item = key && (await table.get(key))
-  if (!item) throw fail('NOT_FOUND.order')
-  // What is left of an erased order has only its key.
-  const { tenant } = ownerOf(key.pk)
-  if (tenant !== (data.tenant_id ?? tenant)) throw fail('NOT_FOUND.order')
-  if (item.erased_at !== undefined) return 'ignored'
-  await requireNotBlocked(tenant)
-  const order = asOrder(item)
-  const moves = settings['orders.statuses'].transitions.filter(({ event }) => event === type)
-  const move = moves.find(({ from }) => from === order.status)
-  if (!move) return moves.some(({ to }) => to === order.status) ? 'stale' : 'ignored'
-  const after = { ...order, status: move.to, updated_at: timestamp(now), version: order.version + 1 }
-  return { writes: [changedOrder(order, after)], events: paidEvents(after, settings) }
+function orderMoved(type: OrderMove, eventsOf: typeof paidEvents): Handler {
+  const status = announcedStatuses[type]
+  return async ({ data }, { table, settings, now, requireNotBlocked }) => {
+    const key = await table.findById('order', data.id)
+    const item = key && (await table.get(key))
+    if (!item) throw fail('NOT_FOUND.order')
+    // What is left of an erased order has only its key.
+    const { tenant } = ownerOf(key.pk)
+    if (tenant !== (data.tenant_id ?? tenant)) throw fail('NOT_FOUND.order')
+    if (item.erased_at !== undefined) return 'ignored'
+    await requireNotBlocked(tenant)
+    const order = asOrder(item)
+    if (order.status === status) return 'stale'
+    if (!settings['orders.statuses'].transitions[type].from.includes(order.status)) return 'ignored'
+    const after = { ...order, status, updated_at: timestamp(now), version: order.version + 1 }
+    return { writes: [changedOrder(order, after)], events: eventsOf(after, settings) }
+  }
 }
 
 const RefundSucceeded = defineEvent({
@@ -83,9 +87,14 @@ export interface ReceivedEvent {
   handler: Handler
 }
 
+/** The handled events that move an order, one for each of shared/settings/order-moves.ts. */
+const orderEvents: Record<OrderMove, ReceivedEvent> = {
+  'order.paid': { definition: OrderPaid, handler: orderMoved('order.paid', paidEvents) },
+}
+
 /** The handled events and their handlers. A new event is one line. */
 export const receivedEvents: readonly ReceivedEvent[] = [
-  { definition: OrderPaid, handler: orderPaid },
+  ...Object.values(orderEvents),
   { definition: RefundSucceeded, handler: refundReport('succeeded') },
   { definition: RefundFailed, handler: refundReport('failed') },
   { definition: CartUpdated, handler: cartUpdated },

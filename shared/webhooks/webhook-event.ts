@@ -11,8 +11,8 @@ const correlationId = perSettings((settings) =>
 )
 
 /**
- * The body of POST /v1/webhooks/events. Handlers check what a type needs beyond data.id, so an event that cannot be
- * handled is still stored. The service's own events have this shape too, so a replay of the bus can be received.
+ * The body of POST /v1/webhooks/events, of any type. The definition of a handled type and version says what its data needs
+ * beyond the id (`event-shape.ts`); all other events are stored as they are. The service's own events have this shape too, so a replay of the bus can be received.
  */
 export const webhookEvent = perSettings((settings) => {
   const fields = {

@@ -6,7 +6,7 @@ import { CreateTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { bundle } from '#bin/build/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
-import { newOrder, placeOrder } from '#shared/orders/order.ts'
+import { orderWrite, placeOrder } from '#shared/orders/order.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
@@ -14,7 +14,7 @@ import { startDynamodbLocal } from '#test/support/dynamodb-local.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { profile } from '#test/support/settings.ts'
 import { createTable } from '#test/support/tables.ts'
-import { measureCosts } from './costs.ts'
+import { costsAsMarkdown, measureCosts } from './costs.ts'
 import { type DeliveryCost, deliveriesAsMarkdown, deliveryCosts } from './delivery-costs.ts'
 import { importsAsMarkdown, measureImports, type RowCost } from './import-costs.ts'
 import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
@@ -102,7 +102,7 @@ async function compareWithReference() {
     'acme',
     profile(localProfile),
   )
-  const { item } = newOrder(order) as Put
+  const { item } = orderWrite(order) as Put
   await client.send(new PutItemCommand({ TableName: tables.ours, Item: marshall(item) }))
   const where = { folder, settings, endpoint: dynamodb.endpoint, tableName: tables.ours }
   const calls = 4000 + starts
@@ -136,16 +136,7 @@ function asPage(
 Written by \`npm run bench\`; do not edit. Milliseconds are those of the machine that ran it and travel badly: the
 ratios are of one run, ours and the reference's turn by turn.
 
-## At DynamoDB
-
-Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
-is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a canceled transaction: DynamoDB
-Local charges nothing for it, AWS what the transaction would have cost.
-
-| Request | Status | Requests | Read units | Write units | Index entries |
-|---|---|---|---|---|---|
-${costs.map(({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) => `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`).join('\n')}
-
+${costsAsMarkdown(costs)}
 ${deliveriesAsMarkdown(deliveries)}
 ## A tenant of 100,000 codes
 

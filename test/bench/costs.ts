@@ -4,6 +4,24 @@ import { type Cost, metered } from './meter.ts'
 import { moneyCosts } from './money-costs.ts'
 import { orderCosts } from './order-costs.ts'
 
+/** Returns the section of the benchmark's page. */
+export function costsAsMarkdown(costs: readonly Cost[]): string {
+  const rows = costs.map(
+    ({ request, status, requests, readUnits, tableWriteUnits, indexEntries }) =>
+      `| ${request} | ${status ?? ''} | ${requests} | ${readUnits} | ${tableWriteUnits} | ${indexEntries} |`,
+  )
+  return `## At DynamoDB
+
+Units are those of an on-demand table; the write units of a transaction are twice those of its items. An index entry
+is one more unit; DynamoDB Local counts it twice within a transaction. A replay is a canceled transaction: DynamoDB
+Local charges nothing for it, AWS what the transaction would have cost.
+
+| Request | Status | Requests | Read units | Write units | Index entries |
+|---|---|---|---|---|---|
+${rows.join('\n')}
+`
+}
+
 /** Measures the cost of each kind of request. Deterministic except for the time in ids. */
 export async function measureCosts(endpoint: string, pageSize: number, pages: number): Promise<Cost[]> {
   const requests = await metered(endpoint, async (meter) => {

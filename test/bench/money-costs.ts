@@ -1,5 +1,6 @@
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { eventContext } from '#test/support/received-events.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import type { Meter } from './meter.ts'
 
@@ -27,7 +28,8 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
   const received = { method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body }
   await measure('receive an event', received)
   await measure('receive it again', received)
-  const handle = (table: typeof service.table) => handleEvent(event.event_id, { ...service.runtime, table })
+  const handle = (table: typeof service.table) =>
+    handleEvent(event.event_id, eventContext(service.runtime, table))
   const open = () => service.runtime.openTable(startBudget(systemClock, 10_000))
   await measureWork('handle it', () => handle(open()))
   await measureWork('handle it again', () => handle(open()))
@@ -56,6 +58,6 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
   const path = '/v1/webhooks/events'
   await service.call({ method: 'POST', path, headers: signed(changed), body: changed })
   await measureWork('handle a change of a cart with two codes', () =>
-    handleEvent(change.event_id, { ...service.runtime, table: open() }),
+    handleEvent(change.event_id, eventContext(service.runtime, open())),
   )
 }

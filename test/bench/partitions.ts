@@ -24,6 +24,7 @@ import {
 } from '#test/support/identity-provider/identity-provider.ts'
 import { newEmail, requestedCode, sessionHeaders, verifyCode } from '#test/support/one-time-codes.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
+import { eventContext } from '#test/support/received-events.ts'
 import { profile } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import { runDeliveries } from './delivery-costs.ts'
@@ -139,7 +140,7 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
   const body = JSON.stringify(event)
   await count('receive and handle an event', async () => {
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers: signed(body), body })
-    await handleEvent(event.event_id, { ...runtime, table: open() })
+    await handleEvent(event.event_id, eventContext(runtime, open()))
   })
   const verify = (text: string) => post('/discount/verify', { code: text }, { 'X-Cart-Id': 'c' })
   await count('verify a discount', () => service.call(verify('TEN')))

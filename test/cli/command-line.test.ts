@@ -9,6 +9,7 @@ import { helpOf } from '#bin/cli/commands-page.ts'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
+import { naming } from '#test/support/naming.ts'
 
 const root = join(import.meta.dirname, '../..')
 const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -97,7 +98,7 @@ test('a stack without an AWS region is a failure that says how to set one', asyn
   const { AWS_REGION: _region, ...rest } = process.env
   const env = { ...rest, AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' }
   const { stderr } = await run('audit list --tenant acme --stack nope', { env })
-  expect(stderr).toContain('error: no AWS region is set: set AWS_REGION')
+  expect(stderr).toContain('AWS_REGION')
 })
 
 test('a stack without AWS credentials is a failure that says how to get some', async () => {
@@ -105,13 +106,13 @@ test('a stack without AWS credentials is a failure that says how to get some', a
   const none = { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' }
   const env = { ...rest, ...none, AWS_REGION: 'eu-west-1', AWS_EC2_METADATA_DISABLED: 'true' }
   const { stderr } = await run('releases list --stack nope', { env })
-  expect(stderr).toContain('error: there are no AWS credentials: set AWS_PROFILE, or sign in')
+  expect(stderr).toContain('AWS_PROFILE')
 })
 
 test('a failure is reported with exit code 1', async () => {
   expect(await run('token --tenant a --role Editor --sub u --settings none')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^error: none: there is no such profile/),
+    stderr: expect.stringMatching(/^error: none\b/),
   })
 })
 
@@ -119,58 +120,52 @@ test('events listen refuses a short secret on standard input', async () => {
   const line = 'events --tenant acme --forward-to http://a.b --secret-stdin'
   expect(await run(line, { input: 'whsec_c2VjcmV0' })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('whsec_ and the base64 of 24 to 64 bytes'),
+    stderr: expect.stringMatching(naming('whsec_ … 24 … 64')),
   })
 })
 
 describe('exit code 2 and a message on standard error are the result of', () => {
   test.each([
-    ['', 'Usage: commerce [options] [command]'],
-    ['tokens', "error: unknown command 'tokens'"],
-    ['api-keys', 'Usage: commerce api-keys'],
-    ['token --tenant acme', "error: required option '--role <role>' not specified"],
-    ['verify --stag s', "error: unknown option '--stag'"],
-    ['verify acme', 'error: too many arguments'],
-    ['url --provider --stack s', 'error: --provider is for the local run only'],
-    ['table restore t --to yesterday', 'It takes a time in UTC'],
-    ['dead-letters redrive letters', 'Allowed choices are webhooks, mail'],
-    ['events --limit ten', 'It takes a whole number'],
-    ['events --events order.*,orders.*', 'no event matches orders.*. The'],
-    ['events --events order.*,o\u202e', 'no event matches o\\u202e. The'],
-    ['events --forward-to http://a.b', '--forward-to requires --tenant'],
-    ['events --forward-to localhost:3000', 'It takes an address such'],
-    ['events --secret-stdin', '--secret-stdin requires --forward-to'],
-    [
-      'events --tenant acme --forward-to http://a.b --stack s',
-      '--forward-to requires --settings with --stack',
-    ],
-    ['events --tenant acme --forward-to http://a.b --secret-stdin', 'standard input is empty'],
-    [
-      'events replay --from 2026-01-02T00:00:00Z --to 2026-01-01T00:00:00Z --stack s',
-      'error: --from must be before --to',
-    ],
-    ['users set a@b.example --role Owner', 'Allowed choices are Viewer'],
-    ['users set a@b.example --password p --stack s', 'use --password-stdin'],
-    ['users set a@b.example --password-stdin', 'standard input is empty'],
-    ["audit list --tenant 'bad tenant!'", 'It takes a name that matches ^[A-Za-z0-9]'],
-    ["token --role Editor --sub u1 --tenant 'a b'", 'It takes a name that matches'],
-    ['tenants purge a#b --yes', 'It takes a name that matches'],
-    ['refunds reconcile --tenant t --from 2026-01-02 --to 2026-01-01', 'error: --from must be before --to'],
-    ['refunds reconcile --tenant t --from 2126-01-01', 'and at least 30 minutes ago'],
-    ['refunds reconcile --tenant t --from 2026-13-01', 'It takes a date or a time in UTC'],
-    ['refunds reconcile --tenant t --stack s', '--stack requires --settings'],
-    ['refunds list --tenant t --status lost', 'Allowed choices are pending'],
-    ['holds set --tenant t', "required option '--reason <text>'"],
-    ["holds set --tenant t --reason ' '", 'It takes one line of 1 to 512 visible characters'],
-    ['holds set --tenant t --reason a\u202eb', 'It takes one line of 1 to 512 visible characters'],
+    ['', 'commerce [options] [command]'],
+    ['tokens', 'tokens'],
+    ['api-keys', 'commerce api-keys'],
+    ['token --tenant acme', '--role <role>'],
+    ['verify --stag s', '--stag'],
+    ['verify acme', 'error: '],
+    ['url --provider --stack s', '--provider'],
+    ['table restore t --to yesterday', '--to … yesterday … UTC'],
+    ['dead-letters redrive letters', 'letters … webhooks, mail'],
+    ['events --limit ten', '--limit … ten'],
+    ['events --events order.*,orders.*', 'orders.*'],
+    ['events --events order.*,o\u202e', 'o\\u202e'],
+    ['events --forward-to http://a.b', '--forward-to … --tenant'],
+    ['events --forward-to localhost:3000', '--forward-to … localhost:3000'],
+    ['events --secret-stdin', '--secret-stdin … --forward-to'],
+    ['events --tenant acme --forward-to http://a.b --stack s', '--forward-to … --settings … --stack'],
+    ['events --tenant acme --forward-to http://a.b --secret-stdin', 'standard input'],
+    ['events replay --from 2026-01-02T00:00:00Z --to 2026-01-01T00:00:00Z --stack s', '--from … --to'],
+    ['users set a@b.example --role Owner', 'Owner … Viewer'],
+    ['users set a@b.example --password p --stack s', '--password-stdin'],
+    ['users set a@b.example --password-stdin', 'standard input'],
+    ["audit list --tenant 'bad tenant!'", 'bad tenant! … ^[A-Za-z0-9]'],
+    ["token --role Editor --sub u1 --tenant 'a b'", '^[A-Za-z0-9]'],
+    ['tenants purge a#b --yes', '^[A-Za-z0-9]'],
+    ['refunds reconcile --tenant t --from 2026-01-02 --to 2026-01-01', '--from … --to'],
+    ['refunds reconcile --tenant t --from 2126-01-01', '--from … 30 minutes'],
+    ['refunds reconcile --tenant t --from 2026-13-01', '2026-13-01 … UTC'],
+    ['refunds reconcile --tenant t --stack s', '--stack … --settings'],
+    ['refunds list --tenant t --status lost', 'lost … pending'],
+    ['holds set --tenant t', '--reason <text>'],
+    ["holds set --tenant t --reason ' '", '--reason … 1 … 512'],
+    ['holds set --tenant t --reason a\u202eb', '--reason … 1 … 512'],
     // It cannot be deleted by itself.
     [
       'holds set --tenant t --reason r --target refund/01900000-0000-8000-8000-000000000000',
-      'It takes order/ID',
+      '--target … order/ID',
     ],
-    ['holds set --tenant t --reason r --target order/', 'It takes order/ID, code/ID or tenant'],
+    ['holds set --tenant t --reason r --target order/', '--target … order/ID, code/ID'],
   ])('commerce %s', async (line, message) => {
-    expect(await run(line)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await run(line)).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(naming(message)) })
   })
 
   test.each([
@@ -181,7 +176,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     'api-keys revoke id --tenant t',
     'rollback --stack s',
   ])('commerce %s, without --yes where nobody can be asked', async (line) => {
-    expect(await run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('Confirm with --yes.') })
+    expect(await run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
   })
 })
 
@@ -191,19 +186,13 @@ describe('token', () => {
     return { claims: decodeJwt(stdout.trim()), stderr }
   }
 
-  // It is printed all the same.
   test.each([
-    [
-      'role',
-      'Nonsense',
-      { roles: ['Nonsense'] },
-      /^warning: there is no role 'Nonsense'; the roles are Viewer, Editor, Admin, Service\n$/,
-    ],
+    ['role', 'Nonsense', { roles: ['Nonsense'] }, naming('Nonsense … Viewer, Editor, Admin, Service')],
     [
       'scope',
       "Editor --scope 'codes:read orders:foo'",
       { scope: 'codes:read orders:foo' },
-      /^warning: unknown scope: orders:foo; the scopes are .*codes:read/,
+      naming('orders:foo … codes:read'),
     ],
   ])('warns of an unknown %s', async (_, options, claims, warning) => {
     const printed = await token(options)

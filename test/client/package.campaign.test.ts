@@ -3,9 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { build } from 'esbuild'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { clientTypes } from '#test/tooling/client-types.ts'
 
@@ -19,16 +17,6 @@ const client = join(root, 'client')
 test('schema.ts is generated from openapi.json', async () => {
   const description = JSON.parse(await readFile(join(root, 'openapi.json'), 'utf8'))
   expect(await readFile(join(client, 'schema.ts'), 'utf8')).toBe(await clientTypes(description))
-})
-
-test('the package is as small as its README states, for a browser and with its dependency', async () => {
-  const { outputFiles } = await build({
-    entryPoints: [join(client, 'commerce-client.ts')],
-    ...{ bundle: true, minify: true, write: false, format: 'esm', platform: 'browser' },
-  })
-  const [, kilobytes] =
-    /([\d.]+) KB with\s+gzip/.exec(await readFile(join(client, 'README.md'), 'utf8')) ?? []
-  expect(gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length / 1000).toBeLessThan(Number(kilobytes))
 })
 
 describe('the package', () => {

@@ -187,8 +187,8 @@ test('the client rejects at compile time whatever openapi.json does not define',
   expect(wrong).toBeInstanceOf(Function)
 })
 
-/** The webhook is signed and not part of this client. Login ignores keys, because it stores no tokens to replay. */
-const withoutKey = ['/v1/webhooks/events', '/login']
+/** Webhooks are signed and not part of this client. Login ignores keys, because it stores no tokens to replay. */
+const withoutKey = ['/v1/webhooks/events', '/v1/webhooks/stripe', '/login']
 
 test('every operation for which the client sends a key accepts one, except login, which ignores it', async () => {
   const description = await readFile(join(import.meta.dirname, '../../openapi.json'), 'utf8')

@@ -5,7 +5,7 @@ import type { Item } from '#shared/platform/table/keys.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
-import { admin, audit, editor, resultsOf, seeded, storeMany } from './code-calls.ts'
+import { admin, audit, codeCalls, editor, resultsOf, seeded, storeMany } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 const { maxItems } = localSettings['codes.bulkUpdate']
@@ -69,7 +69,15 @@ test('a corrupt stored code fails only its own item, and the log names the item'
   await service.table.put({ item, condition: { matches: { version: 1 } } })
   service.notices.length = 0
   const items = made.map((one) => ({ ...one, if_match: '*', name: 'After' }))
-  expect(resultsOf(await calls.bulkUpdate(editor(tenant), items))).toEqual(['INTERNAL.unexpected', 200, 200])
+  const failing = codeCalls({
+    ...service,
+    call: (call) => service.call({ ...call, failsInternally: true }),
+  })
+  expect(resultsOf(await failing.bulkUpdate(editor(tenant), items))).toEqual([
+    'INTERNAL.unexpected',
+    200,
+    200,
+  ])
   const fault = expect.any(RangeError)
   expect(service.notices).toMatchObject([
     { code: 'ROW_FAILED', error: 'INTERNAL.unexpected', operation: 'codes.bulk-update', fault },

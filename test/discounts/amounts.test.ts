@@ -191,7 +191,7 @@ describe('the codes on a cart', () => {
       return table.getMany(keys)
     }
     const discounts = texts && { discounts: texts.map(lineOf) }
-    const priced = { ...cart, cart_id: 'c1', tenant_id: 'shop', version: 1, ...discounts }
+    const priced = { ...cart, cart_id: 'c1', tenant_id: 'shop', stated: {}, version: 1, ...discounts }
     const reading = { table: { ...table, getMany }, settings: localSettings, now }
     const usable = await usableCodes(priced, reading, known)
     return { usable: usable.map((one) => one.code ?? one), reads }

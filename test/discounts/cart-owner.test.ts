@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 const applying = (cart: string, as: Identity, tenant = 'shop') =>
   calls.verify(tenant, 'CODE', { 'X-Cart-Id': cart }, as)
-const ownerOf = async (cart: string) => (await findCart(service.table, 'shop', cart))?.owner?.subject
+const ownerOf = async (cart: string) => (await findCart(service.table, 'shop', cart))?.owner
 
 describe('a cart with an owner', () => {
   test.each([

@@ -3,7 +3,8 @@ import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Outbox, PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { eventsOf } from '#test/support/item-events.ts'
+import { latestEventsOf } from '#test/support/item-events.ts'
+import { eventContext } from '#test/support/received-events.ts'
 import type { Answer, Service } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
@@ -45,7 +46,7 @@ export function discountCalls(service: Service): DiscountCalls {
     const body = JSON.stringify(event)
     const headers = signed(body, { at: new Date(service.runtime.clock.now()) })
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
-    await handleEvent(event.event_id, { ...service.runtime, table })
+    await handleEvent(event.event_id, eventContext(service.runtime, table))
   }
   return {
     makeCode(tenant, code, type) {
@@ -87,10 +88,10 @@ function publishing(table: Table, published: Map<string, PublishedEvent[]>): Tab
       const refusal = await table.transact(changes)
       for (const change of refusal ? [] : changes) {
         if (!('item' in change)) continue
-        const { first: _, ...latest } = (change.item.outbox ?? {}) as Outbox
-        if (!latest.events) continue
-        const commit = [change.item.pk, change.item.sk, latest.id].join('|')
-        if (!published.has(commit)) published.set(commit, eventsOf({ ...change.item, outbox: latest }))
+        const outbox = change.item.outbox as Outbox | undefined
+        if (!outbox) continue
+        const commit = [change.item.pk, change.item.sk, outbox.id].join('|')
+        if (!published.has(commit)) published.set(commit, latestEventsOf(change.item))
       }
       return refusal
     },

@@ -69,7 +69,7 @@ test("a shop's one key may verify any number of codes that apply", async () => {
   expect(statuses).toEqual(Array(20).fill(200))
 })
 
-test('a cart that is not known yet is no guess, so a shop may wait for its cart.updated', async () => {
+test('a cart that is not known yet is no guess, because its cart.updated may be on its way', async () => {
   const statuses: number[] = []
   for (let n = 0; n < 20; n += 1)
     statuses.push((await verify('NONE', 'shop', '192.0.2.1', { 'X-Cart-Id': 'soon' })).status)

@@ -86,7 +86,8 @@ describe('the discounts of a changed cart', () => {
 test('a stored time in the distant future, from before the tolerance existed, does not block updates of a cart', async () => {
   await calls.cart('frozen', 'c1', 700)
   const cart = await findCart(service.table, 'frozen', 'c1')
-  const item = { ...cart, occurred_at: '2199-01-01T00:00:00.000Z' } as never
+  const stated = { amount_minor: { occurred_at: '2199-01-01T00:00:00.000Z', event_id: 'e' } }
+  const item = { ...cart, stated } as never
   await service.table.put({ item, condition: 'none' })
   await calls.cart('frozen', 'c1', 800)
   expect((await findCart(service.table, 'frozen', 'c1'))?.amount_minor).toBe(800)

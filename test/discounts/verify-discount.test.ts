@@ -64,10 +64,24 @@ describe('a code on a cart', () => {
     expect(outcome(await verify('cartless', 'CODE', { 'X-Cart-Id': 'nowhere' }))).toBe('404 NOT_FOUND.cart')
   })
 
-  test('returns a retryable error until the cart is received, and then applies with the same key', async () => {
+  test.each([
+    ['empty', '', 'too_short'],
+    ['blank', ' ', 'format'],
+    ['repeated', 'c1, c1', 'format'],
+    ['too long', 'c'.repeat(256), 'too_long'],
+    ['not ASCII', 'ä', 'format'],
+  ])('is rejected with the header if that is %s', async (name, header, reason) => {
+    const { status, json } = await verify(`malformed-${name.replace(' ', '-')}`, 'CODE', {
+      'X-Cart-Id': header,
+    })
+    const { 'X-Cart-Id': problem } = json.error.details.fields
+    expect([status, json.error.code, problem.reason]).toEqual([400, 'VALIDATION.header.invalid', reason])
+  })
+
+  test('is not found until the cart is received, and is applied then, with the same key', async () => {
     await makeCode('early', 'CODE', 'percent-25')
     const request = () => verify('early', 'CODE', { 'X-Cart-Id': 'c1', 'Idempotency-Key': 'k' }, { sub: 'u' })
-    expect((await request()).json.error).toMatchObject({ code: 'NOT_FOUND.cart', retryable: true })
+    expect((await request()).json.error).toMatchObject({ code: 'NOT_FOUND.cart', retryable: false })
     await cart('early', 'c1', 1000)
     expect((await request()).json).toEqual({ applied: true, amount: 250 })
   })

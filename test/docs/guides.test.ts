@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { loadSettings } from '#bin/build/settings-file.ts'
-import { withRoles } from '#bin/describe/reference/guides.ts'
 import { referenceSite, type Site } from '#bin/describe/reference/site.ts'
 import { codeOf, outputsOf, patternOf, scriptOf, walkthroughOf } from '#test/support/walkthrough.ts'
 
@@ -16,54 +15,6 @@ test.each(files.filter((file) => file !== 'README.md'))('the list of guides name
 
 test.each(files)('%s has no link to a port, which differs between runs', (file) => {
   expect(read(file).match(/\]\(https?:\/\/localhost:\d+[^)]*\)/g)).toBeNull()
-})
-
-test('the table of roles is that of the local profile', async () => {
-  expect(read('access.md')).toBe(withRoles(read('access.md'), await loadSettings()))
-})
-
-describe('receive.md states for deliveries', () => {
-  const guide = read('receive.md').replaceAll('\n', ' ')
-  const unitSeconds: Record<string, number> = { second: 1, minute: 60, hour: 3600, day: 86_400 }
-  /** Returns the durations in a text, such as `5 seconds, 2 hours and 10 hours`, in seconds. */
-  const secondsIn = (text = '') =>
-    Array.from(
-      text.matchAll(/(\d+) (second|minute|hour|day)/g),
-      ([, count, unit = '']) => Number(count) * (unitSeconds[unit] ?? 0),
-    )
-  const stated = (sentence: RegExp) => secondsIn(sentence.exec(guide)?.[0])
-
-  test('the schedule of the profile', async () => {
-    const { retriesAfterSeconds } = (await loadSettings())['deliveries.schedule']
-    expect(stated(/The attempts are at once, after [^.]*\./)).toEqual(retriesAfterSeconds)
-  })
-
-  test('the time limit of the profile', async () => {
-    expect(stated(/2xx within [^|]*/)).toEqual([(await loadSettings())['deliveries.timeoutSeconds']])
-  })
-
-  test('the days of failures of the profile', async () => {
-    const { 'deliveries.disableAfterDays': days } = await loadSettings()
-    expect(stated(/called and fails for [^.]*\./)).toEqual([days * 86_400])
-  })
-
-  test('the pauses of the profile for an endpoint that does not answer', async () => {
-    const { timeouts, pauseSeconds, maxPauseSeconds } = (await loadSettings())['deliveries.breaker']
-    expect(guide).toContain(`After ${timeouts} calls in a row without an answer in time`)
-    expect(stated(/pause for [^.]*\./)).toEqual([pauseSeconds, maxPauseSeconds])
-  })
-
-  test('the days of the profile for which deliveries are kept', async () => {
-    const { 'deliveries.retentionDays': days } = await loadSettings()
-    expect(stated(/Keep the ids for [^:]*:/)).toEqual([days * 86_400])
-    expect(stated(/Both are possible for [^:]*:/)).toEqual([days * 86_400])
-  })
-
-  test('the overlap of secrets of the profile', async () => {
-    expect(stated(/For \d+ \w+ after a rotation/)).toEqual([
-      (await loadSettings())['subscribers.secretOverlapSeconds'],
-    ])
-  })
 })
 
 describe('the guides on the reference site', () => {
@@ -84,13 +35,6 @@ describe('the guides on the reference site', () => {
       return page === undefined || (anchor !== '' && !String(page).includes(`id="${anchor}"`))
     }
     expect(links.filter(isDead).map(({ from }) => from)).toEqual([])
-  })
-
-  test('the guide says all that actual can be', () => {
-    const [sentence] = /<code>actual<\/code>[^.]*\./.exec(String(site.get('guide.html'))) ?? ['']
-    expect(
-      ['number', 'time', 'length', 'JSON type', 'absent'].filter((kind) => !sentence.includes(kind)),
-    ).toEqual([])
   })
 
   test('the guide links to the other guides', () => {

@@ -155,7 +155,9 @@ export async function deploy(first?: Release): Promise<Deployment> {
         }),
       })
       const received = await answer.text()
-      return { status: answer.status, headers: answer.headers, text: received, json: parsed(received) }
+      const { status } = answer
+      if (status === 500) console.error(await faultsOf(answer.headers, local.activityFile))
+      return { status, headers: answer.headers, text: received, json: parsed(received) }
     },
     placeOrder: (tenant, key = crypto.randomUUID()) =>
       deployment.send('/v1/orders', {
@@ -189,7 +191,17 @@ async function changed(settings: string, { id, changes }: Release): Promise<stri
   return file
 }
 
-function parsed(text: string): unknown {
+/** Returns the faults that a function has logged for a response: a 500 does not say what is wrong. */
+async function faultsOf(headers: Headers, activityFile: string): Promise<string> {
+  const id = headers.get('x-correlation-id')
+  const entries = (await readFile(activityFile, 'utf8')).split('\n').map(parsed)
+  const records = entries.map((entry) => parsed(entry?.line)).filter((line) => line?.correlation_id === id)
+  const faults = records.flatMap(({ operation, fault }) => (fault ? [{ operation, fault }] : []))
+  return JSON.stringify(faults, null, 2)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: responses and log lines have any shape
+function parsed(text: string): any {
   try {
     return JSON.parse(text)
   } catch {

@@ -48,7 +48,7 @@ function changed(text: string, change: string): string {
 }
 
 const run = async (lines: string) => {
-  const { code, output } = await here.shell(lines, { TEST_ALL: '' })
+  const { code, output } = await here.shell(lines, { TESTS: '' })
   return { passed: code === 0, output }
 }
 

@@ -34,7 +34,7 @@ async function groupsAfter(request: () => Promise<unknown>): Promise<string[]> {
 }
 
 const receive = (data: Record<string, unknown>) => () =>
-  sendEvent(service, eventOf('order.paid', { id: crypto.randomUUID(), ...data }))
+  sendEvent(service, eventOf('parcel.packed', { id: crypto.randomUUID(), ...data }))
 
 describe('the queues serve tenants with few messages first: a message is grouped', () => {
   test.each([

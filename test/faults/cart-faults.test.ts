@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { discountCalls } from '#test/discounts/discount-calls.ts'
+import { eventContext } from '#test/support/received-events.ts'
 import { someOf } from '#test/support/runs.ts'
 import { eventOf, signed } from '#test/support/signed-events.ts'
 import type { Fault } from './faults.ts'
@@ -40,7 +41,7 @@ test.each(faults)(
     await service.call({ method: 'POST', path: '/v1/webhooks/events', headers, body })
     const handle = (milliseconds: number) => {
       const table = service.runtime.openTable(startBudget(service.clock, milliseconds))
-      return handleEvent(event.event_id, { ...service.runtime, table })
+      return handleEvent(event.event_id, eventContext(service.runtime, table))
     }
     if (at !== 'the transaction') service.inject(fault, at, times)
     else service.faults.inject({ when: ({ operation }) => operation === 'TransactWriteItems', times, fault })

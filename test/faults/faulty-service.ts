@@ -29,7 +29,7 @@ interface FaultyServiceOptions extends Omit<ServiceOptions, 'clock' | 'client' |
 }
 
 /**
- * Starts the service on a table whose calls can fail: in memory, and with `npm run test:all` on DynamoDB Local, where the faults
+ * Starts the service on a table whose calls can fail: in memory, and with `TESTS=all` on DynamoDB Local, where the faults
  * are injected into the connection of the production client. Delays take no time.
  */
 export async function startFaultyService(options: FaultyServiceOptions): Promise<FaultyService> {

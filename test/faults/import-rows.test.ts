@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import type { CommitContext } from '#shared/platform/idempotency/commit.ts'
 import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { startService } from '#test/support/service.ts'
 
@@ -10,7 +9,7 @@ interface Row {
   n: number
 }
 
-let context: CommitContext
+let context: Parameters<typeof runRows>[1]
 let id: string
 const faults: Failure[] = []
 const service = await startService()

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { asCode, codeEtag } from '#shared/codes/code-store.ts'
 import { type DiscountCalls, discountCalls } from '#test/discounts/discount-calls.ts'
-import { eventsOf } from '#test/support/item-events.ts'
+import { latestEventsOf } from '#test/support/item-events.ts'
 import type { Answer, Call, Service } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -188,6 +188,6 @@ export async function cartWithDeletedCode(
 
 /** Returns what the last commit of a tenant's cart published. */
 export async function publishedBy(tenant: string, service: Service): Promise<string[]> {
-  const events = eventsOf((await findCart(service.table, tenant, 'c1')) as never)
+  const events = latestEventsOf((await findCart(service.table, tenant, 'c1')) as never)
   return events.map(({ data }) => `${data.code} ${data.amount} v${data.version}`)
 }

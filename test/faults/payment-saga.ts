@@ -4,6 +4,8 @@ import { created, defineEndpoint, type Endpoint } from '#shared/platform/request
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { startService } from '#test/support/service.ts'
 
 /** The provider's handling of one call. */
 type Conduct =
@@ -98,4 +100,20 @@ export interface Payment {
 
 export function paymentItem({ id, tenant, amount }: Payment, state: string) {
   return { ...keyOf(tenant, 'order', id), id, amount, state }
+}
+
+/** Starts a service in which a first payment with one key is in progress until it is released. */
+export async function startPending(settings: Settings) {
+  const held = Promise.withResolvers<void>()
+  const provider = Object.assign(inMemoryProvider(), { conducts: ['slow'], hold: held.promise })
+  const service = await startService({ settings, extra: [payEndpoint(provider)] })
+  const call = { method: 'POST', path: '/tests/pay', as: { role: 'Editor' }, body: { amount: 5 } }
+  const pay = () => service.call({ ...call, headers: { 'Idempotency-Key': 'same' } })
+  const first = pay()
+  while (provider.calls.length === 0) await new Promise((wake) => setImmediate(wake))
+  const release = async () => {
+    held.resolve()
+    return first
+  }
+  return { service, pay, release, provider }
 }

@@ -4,7 +4,7 @@ import { deploymentSecret, readSecret } from '#shared/platform/aws/secrets-manag
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
-import { localSettings, otherSettings } from '#test/support/settings.ts'
+import { localSettings } from '#test/support/settings.ts'
 
 /** Fakes GetSecretValue of Secrets Manager. */
 let value = 'first'
@@ -34,7 +34,7 @@ beforeEach(() => {
   fault = undefined
   reads = 0
 })
-const read = (settings = localSettings) => readSecret(arn, { settings, clock, budget: budgetOf(10_000) })
+const read = () => readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000) })
 
 describe('a secret', () => {
   test('is read once for many requests', async () => {
@@ -52,13 +52,6 @@ describe('a secret', () => {
     value = 'second'
     now += 300_000
     expect(await read()).toBe('second')
-  })
-
-  test('is used for the secrets.maxAgeSeconds of another deployment', async () => {
-    await read(otherSettings)
-    value = 'second'
-    now += 60_000
-    expect(await read(otherSettings)).toBe('second')
   })
 
   test('is used until its maximum age if it cannot be read again', async () => {

@@ -8,6 +8,7 @@ import { describe } from '@jest/globals'
 import { output } from '#bin/local/prerequisites.ts'
 import { hasJdk, mavenArtifacts } from '#test/support/java.ts'
 import { pythonPackage } from '#test/support/python-package.ts'
+import { runsAll } from '#test/support/runs.ts'
 import { blocksOf } from '../end-to-end/checkout.ts'
 
 const execute = promisify(execFile)
@@ -39,11 +40,17 @@ interface Language {
   generate(): Promise<GeneratedClient>
 }
 
-/** Returns `describe` with a title: if this machine lacks a program, the title says so and the tests are skipped. */
+/**
+ * Returns `describe` with a title: if this machine lacks a program, the title says so and the tests are skipped.
+ * @throws Error if a program is missing when all tests run
+ */
 export async function clientIn(name: keyof typeof languages): Promise<[typeof describe.skip, string]> {
   const missing = await languages[name].missing()
   const title = `a generated client in ${name}`
-  return missing === undefined ? [describe, title] : [describe.skip, `${title} is not tested: ${missing}`]
+  if (missing === undefined) return [describe, title]
+  const problem = `${title} is not tested: ${missing}`
+  if (runsAll) throw new Error(problem)
+  return [describe.skip, problem]
 }
 
 const missingJdk = async () => ((await hasJdk()) ? undefined : 'there is no JDK from 17 on')

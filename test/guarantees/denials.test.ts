@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startService({ settings: settingsWith({}) })
   const mfa = { operations: bearer.map(({ operation }) => operation), claim: 'amr', value: 'mfa' }
   strict = await startService({
-    settings: settingsWith({ 'auth.mfa': mfa }),
+    settings: settingsWith({ 'auth.mfa': mfa, 'auth.sessionOperations': [] }),
     tableName: service.tableName,
   })
 })

@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { type CommitContext, commit } from '#shared/platform/idempotency/commit.ts'
-import type { Effects } from '#shared/platform/idempotency/decision.ts'
+import { commit } from '#shared/platform/idempotency/commit.ts'
+import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
+import type { Revisable } from '#shared/platform/idempotency/decision.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { create, put, remove, type Write } from '#shared/platform/table/table.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { actor, codeOf, itemsOf } from './scripted-run.ts'
 
-interface Decision extends Effects<Decision> {
+interface Decision extends Revisable<Decision> {
   name?: string
 }
 
@@ -20,7 +21,7 @@ const event = {
 }
 
 let runtime: ReturnType<typeof memoryRuntime>
-let context: CommitContext
+let context: Parameters<typeof commit>[0]
 let calls: number
 beforeEach(() => {
   runtime = memoryRuntime()
@@ -31,20 +32,27 @@ beforeEach(() => {
   const correlation = { id: 'corr-1', trace: { traceparent: 'trace-1' } }
   context = { table: runtime.table, clock: runtime.clock, caller: actor, correlation }
 })
-const commitOf = (decision: Decision, changes = {}) => commit<Decision>(context, decision, () => changes)
+const commitOf = (decision: Decision, changes = {}) =>
+  commitDecision(context, decision, (result) => ({ result, ...changes }))
 const exists = async (...items: Item[]) => {
   for (const item of items) await runtime.table.put({ item, condition: 'none' })
 }
 
 describe('a commit', () => {
-  test('returns its decision', async () => {
-    const decision = { writes: [create(one)] }
-    expect(await commit<Decision>(context, decision)).toEqual({ committed: decision })
+  test('without effects calls no table', async () => {
+    await commit(context, {})
+    expect(calls).toBe(0)
   })
 
-  test('without effects calls no table', async () => {
-    await commit<Decision>(context, {})
-    expect(calls).toBe(0)
+  test('is one transaction, also if a write conflicts: it returns the write and the existing item', async () => {
+    await exists({ ...two, color: 'red' })
+    calls = 0
+    const writes = [create(one), create(two)]
+    expect(await commit(context, { writes }, { guard })).toEqual({
+      write: writes[1],
+      existing: { ...two, color: 'red' },
+    })
+    expect(calls).toBe(1)
   })
 
   test('writes all or nothing', async () => {
@@ -95,6 +103,30 @@ describe('a commit', () => {
   })
 })
 
+describe('a decision', () => {
+  test('is returned as it is rendered', async () => {
+    const result = { response: 'x' }
+    expect(await commitDecision(context, { writes: [create(one)] }, () => ({ result }))).toEqual({ result })
+  })
+
+  test('that cannot be rendered is not committed, also after a conflict', async () => {
+    const fault = new TypeError('a response that violates its schema')
+    const render = ({ name }: Decision) => {
+      if (name === undefined) throw fault
+      return { result: name }
+    }
+    await expect(commitDecision<Decision, string>(context, { writes: [create(one)] }, render)).rejects.toBe(
+      fault,
+    )
+    expect(runtime.store.all()).toEqual([])
+    await exists(one)
+    const onConflict = async () => ({ writes: [create(two)] })
+    const first = { name: 'first', writes: [create(one)], onConflict }
+    await expect(commitDecision<Decision, string>(context, first, render)).rejects.toBe(fault)
+    expect(runtime.store.all()).toEqual([one])
+  })
+})
+
 describe('a decision that conflicts', () => {
   test('is decided again with the existing item', async () => {
     await exists({ ...one, color: 'red' })
@@ -104,7 +136,7 @@ describe('a decision that conflicts', () => {
       return { name: 'second', writes: [create(two)] }
     }
     const result = await commitOf({ writes: [create(one)], onConflict })
-    expect(result).toMatchObject({ committed: { name: 'second' } })
+    expect(result).toMatchObject({ result: { name: 'second' } })
     expect(seen).toEqual([{ ...one, color: 'red' }])
   })
 
@@ -112,7 +144,7 @@ describe('a decision that conflicts', () => {
     await exists(one)
     const onConflict = async () => ({ name: 'second' })
     const result = await commitOf({ writes: [create(one)], onConflict }, { guard })
-    expect(result).toMatchObject({ committed: { name: 'second' } })
+    expect(result).toMatchObject({ result: { name: 'second' } })
     expect(itemsOf(runtime, 'guard')).toHaveLength(1)
   })
 

@@ -1,8 +1,7 @@
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
-import type { Decision, Saga } from '#shared/platform/idempotency/decision.ts'
+import type { Decision, KeyedRun, Run, Saga } from '#shared/platform/idempotency/decision.ts'
 import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/record.ts'
-import type { KeyedExecution } from '#shared/platform/idempotency/run-once.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
 import type { MemoryRuntime } from '#test/support/memory-runtime.ts'
@@ -22,14 +21,14 @@ export function keyedRequest({ clock }: MemoryRuntime, payload: object = { amoun
 }
 
 /** A decision, or a saga with the decision to start it. */
-export type Scripted = Pick<KeyedExecution, 'decide' | 'saga'>
+export type Scripted = Pick<Run, 'decide' | 'saga'>
 
-/** An execution under the key `k`. */
+/** A run under the key `k`. */
 export function runOf(
   runtime: MemoryRuntime,
   { decide, saga }: Scripted,
   keyed = keyedRequest(runtime),
-): KeyedExecution {
+): KeyedRun {
   const { clock, settings, table } = runtime
   return {
     operation: 'tests.pay',

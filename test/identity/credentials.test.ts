@@ -9,7 +9,7 @@ import {
   readApiKey,
   verifyApiKey,
 } from '#shared/platform/identity/api-key.ts'
-import { principalOf, roleFromClaim, sourceOf, tenantNamePattern } from '#shared/platform/identity/caller.ts'
+import { principalOf, roleFromClaim, sourceOf } from '#shared/platform/identity/caller.ts'
 import {
   checkCsrf,
   cookieOf,
@@ -29,6 +29,7 @@ import {
 } from '#shared/platform/identity/session.ts'
 import { verifySender, webhookKeys } from '#shared/platform/identity/signature.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 import { codeOf } from '#test/idempotency/scripted-run.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings } from '#test/support/settings.ts'

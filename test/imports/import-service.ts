@@ -6,7 +6,7 @@ import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation, type OperationRef } from '#shared/operations/operation-store.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Network } from '#shared/platform/formats/fetch-file.ts'
-import type { StepContext } from '#shared/platform/jobs/workflow.ts'
+import type { WorkContext } from '#shared/platform/request/context.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
@@ -16,9 +16,11 @@ import { type MachineWorld, type Run, runMachine } from './run-machine.ts'
 
 export const editor = { role: 'Editor', sub: 'u1' }
 
+type Steps = Pick<WorkContext, 'table' | 'tableWithin' | 'clock' | 'budget' | 'settings' | 'files'>
+
 export interface ImportService extends Service {
   /** The dependencies of the steps; a test can change them. */
-  steps: StepContext
+  steps: Steps
   upload(tenant: string, file: string | Uint8Array, headers?: Record<string, string>): Promise<Answer>
   /** Starts the workflow like the queue. */
   run(tenant: string, operationId: string, options?: RunOptions): Promise<Run>
@@ -40,16 +42,17 @@ export interface RunOptions {
 export async function startImports(options: ServiceOptions = {}): Promise<ImportService> {
   const service = await startService(options)
   const { settings, runtime, table } = service
-  const steps: StepContext = {
+  const files = runtime.openFiles(undefined as never)
+  const steps: Steps = {
     settings,
     table,
     tableWithin: () => table,
-    files: runtime.openFiles(undefined as never),
+    files: () => files,
     // Nobody waits for a retry or for the pace of writes: sleeping puts the time of the steps forward.
     clock: options.clock ?? movableSystemClock(),
     budget: startBudget(systemClock, 600_000),
   }
-  const as = (name: string): StepContext => ({
+  const as = (name: string): Steps => ({
     ...steps,
     table: declaredTable(name, steps.table),
     tableWithin: (milliseconds) => declaredTable(name, steps.tableWithin(milliseconds)),
@@ -72,7 +75,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
       },
       async read(_bucket, key) {
         const parts: Uint8Array[] = []
-        for await (const bytes of steps.files.read(key)) parts.push(bytes)
+        for await (const bytes of files.read(key)) parts.push(bytes)
         return Buffer.concat(parts).toString('utf8')
       },
       ...(waited && { waited }),

@@ -115,7 +115,7 @@ describe('POST /imports', () => {
   })
 
   test('reads the rejects of several chunks at the same time, and returns them in the order of the file', async () => {
-    const { files } = service.steps
+    const files = service.steps.files()
     const isRejects = (key: string) => /^rejects\/.*\/\d{8}\.csv$/.test(key)
     let begun = 0
     let allBegun = () => {}
@@ -130,7 +130,7 @@ describe('POST /imports', () => {
       }
       yield* files.read(...read)
     }
-    const steps = { ...service.steps, files: { ...files, read: readTogether } }
+    const steps = { ...service.steps, files: () => ({ ...files, read: readTogether }) }
     const id = await begin('rejecting', `email\n${'bad\n'.repeat(1300)}`)
     await service.run('rejecting', id, {
       around: (step, input, work) =>

@@ -57,7 +57,7 @@ test('the policies of all topics and of the key permit every alarm by its name',
     )
     expect(refused.map(([id]) => id)).toEqual([])
   }
-  expect(alarms.length).toBeGreaterThan(100)
+  expect(alarms.length).toBeGreaterThan(0)
 })
 
 test('alarm names are unique', () => {

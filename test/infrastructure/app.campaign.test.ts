@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { functionEntries } from '#lib/function-entries.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
+import { naming } from '#test/support/naming.ts'
 import { publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
 
@@ -60,8 +61,8 @@ describe('wrong settings are reported in one message, without a stack trace', ()
     const settings = await profile({ ...(await publishedProfile()), 'auth.mfa': mfa })
     const { code, output } = await runApp({ stage: 'prod', settings, release })
     expect(code).toBe(1)
-    expect(output).toContain('  auth.mfa: there is no operation refund.create\n')
-    expect(output).toContain('The operations are codes.bulk-update, ')
+    expect(output).toMatch(naming('auth.mfa … refund.create'))
+    expect(output).toContain('codes.bulk-update, ')
   })
 })
 

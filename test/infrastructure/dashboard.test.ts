@@ -33,11 +33,11 @@ test.each([
   ['Busiest anonymous sources', 'source'],
 ])('%s are found in the requests of all functions behind the gateway', (title, by) => {
   const { query, view } = titled(title).properties
-  const [sources, lines] = [/SOURCE/g, /\n\| /g].map((pattern) => query.match(pattern)?.length)
+  const sources = query.match(/SOURCE/g)?.length
   const handlers = new Set([...routes.map((entry) => functionOf(entry).name), unknownRoute.name])
-  expect([view, sources, lines]).toEqual(['table', handlers.size, 5])
+  expect([view, sources]).toEqual(['table', handlers.size])
   for (const name of handlers) expect(query).toMatch(new RegExp(`${pascalCase(name)}Log`))
-  expect(query).toContain(`stats count(*) as requests, sum(duration_milliseconds) as milliseconds by ${by}`)
+  expect(query).toMatch(new RegExp(`stats count\\(\\*\\).* by ${by}\\b`))
   // CloudWatch Logs Insights queries at most 50 log groups at once.
   expect(handlers.size).toBeLessThanOrEqual(50)
 })

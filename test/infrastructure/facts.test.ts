@@ -388,7 +388,8 @@ test.each([
   ['AWS::SQS::Queue', 'KmsDataKeyReusePeriodSeconds', 3600],
   ['AWS::SQS::QueuePolicy', 'PolicyDocument.Statement.0', { ...tlsOnly, Action: 'sqs:*' }],
   ['AWS::Logs::LogGroup', 'RetentionInDays', 180],
-  ['AWS::Lambda::Function', 'Runtime', 'nodejs24.x'],
+  // The Node of the tests.
+  ['AWS::Lambda::Function', 'Runtime', `nodejs${process.versions.node.split('.')[0]}.x`],
   ['AWS::Lambda::Function', 'Architectures', ['arm64']],
   ['AWS::Lambda::Function', 'TracingConfig.Mode', 'Active'],
   ['AWS::Lambda::Function', 'Handler', 'index.handler'],

@@ -30,6 +30,7 @@ test('resources with data have the logical ids of the first release', () => {
     'Key961B73FD',
     'PaymentsSecret2EDF7B1F',
     'ProbeSecret93AB9ACD',
+    'StripeWebhooksSecretDB40BC34',
     'TableCD117FA1',
     'Users0A0EEA89',
     'WebhooksSecret784E2348',

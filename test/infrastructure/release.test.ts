@@ -89,6 +89,6 @@ describe('the id of a release', () => {
   })
 
   test.each(['', '-a', 'a b', 'a/b', 'ä', 'a'.repeat(65), true])('cannot be %s', (id) => {
-    expect(() => releaseOf(stageNamed('prod'), id)).toThrow('is not a release')
+    expect(() => releaseOf(stageNamed('prod'), id)).toThrow(String(id))
   })
 })

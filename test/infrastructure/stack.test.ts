@@ -81,6 +81,7 @@ const permissions: Record<Right, string[]> = {
   'secret.read': ['secretsmanager:GetSecretValue <DeploymentSecret>'],
   'secret.payments': ['secretsmanager:GetSecretValue <PaymentsSecret>'],
   'secret.webhooks': ['secretsmanager:GetSecretValue <WebhooksSecret>'],
+  'secret.stripe_webhooks': ['secretsmanager:GetSecretValue <StripeWebhooksSecret>'],
   'secret.probe': ['secretsmanager:GetSecretValue <ProbeSecret>'],
   'address.call': [],
   'bus.publish': ['events:PutEvents <EventBus.Arn>'],

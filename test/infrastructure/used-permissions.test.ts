@@ -50,7 +50,7 @@ const idle: { reason: string; call: TableCall; of: (name: string) => boolean }[]
   {
     reason: 'the route accepts neither an idempotency key nor an API key',
     call: 'get',
-    of: (name) => ['health.read', 'webhooks.receive'].includes(name),
+    of: (name) => ['health.read', 'webhooks.receive', 'webhooks.receive-stripe'].includes(name),
   },
   {
     reason: 'the route is public, so nothing is denied',
@@ -69,7 +69,13 @@ const adapters: Readonly<Record<string, Right[]>> = {
     'rejects.write',
     'rejects.read',
   ],
-  'platform/aws/secrets-manager': ['secret.read', 'secret.payments', 'secret.webhooks', 'secret.probe'],
+  'platform/aws/secrets-manager': [
+    'secret.read',
+    'secret.payments',
+    'secret.webhooks',
+    'secret.stripe_webhooks',
+    'secret.probe',
+  ],
   'platform/aws/event-bridge': ['bus.publish'],
   'platform/aws/ses': ['mail.send'],
   'platform/aws/step-functions': ['imports.start', 'imports.describe'],

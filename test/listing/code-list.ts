@@ -54,7 +54,11 @@ const route = defineRoute({
 })
 
 export const codeList = defineEndpoint(route, {
-  decide: (input, context) => listDecision(route, input, context, ({ pk: _, sk: __, ...shown }) => shown),
+  decide: (input, context) =>
+    listDecision(route, input, context, {
+      resource: { viewOf: (view) => view, shown: (view) => view },
+      stored: ({ pk: _, sk: __, ...view }) => view as object,
+    }),
 })
 
 export interface StoredCode {

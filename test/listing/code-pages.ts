@@ -1,6 +1,7 @@
 import type { Position } from '#shared/platform/listing/cursor.ts'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
-import { type PageRequest, readPage } from '#shared/platform/listing/read-page.ts'
+import type { ListRead } from '#shared/platform/listing/read-index.ts'
+import { readPage } from '#shared/platform/listing/read-page.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { CodeStore, codeListing, type StoredCode } from './code-list.ts'
@@ -10,8 +11,6 @@ export const start = Date.parse('2026-03-01T00:00:00.000Z')
 export const sorts = ['code.asc', 'code.desc', 'id.asc', 'id.desc']
 
 const settings = { ...localSettings, 'lists.offsetPaging': ['codes.list' as const] }
-
-export type Pages = Omit<PageRequest, 'position'>
 
 export interface Shown {
   ids: string[]
@@ -23,8 +22,8 @@ export interface Shown {
 export function pagesOf(
   store: CodeStore,
   query: Record<string, string>,
-  given: Partial<PageRequest> = {},
-): Pages {
+  given: Partial<ListRead> = {},
+): ListRead {
   return {
     table: store.table,
     tenant: store.tenant,
@@ -41,7 +40,7 @@ export function pagesOf(
 }
 
 /** Reads a page with a bounded number of requests, so that a loop that does not end fails. */
-export async function read(pages: Pages, position?: Position): Promise<Shown> {
+export async function read(pages: ListRead, position?: Position): Promise<Shown> {
   let left = 100
   const table = new Proxy(pages.table, {
     get(target, name: keyof Table) {
@@ -50,12 +49,12 @@ export async function read(pages: Pages, position?: Position): Promise<Shown> {
       return target[name]
     },
   })
-  const { items, next, prev } = await readPage({ ...pages, table, position })
+  const { items, next, prev } = await readPage({ ...pages, table }, position)
   return { ids: items.map(({ sk }) => sk), next, prev }
 }
 
 /** Returns the pages after this one in a direction. */
-export async function rest(pages: Pages, from: Shown, direction: 'next' | 'prev'): Promise<Shown[]> {
+export async function rest(pages: ListRead, from: Shown, direction: 'next' | 'prev'): Promise<Shown[]> {
   const seen: Shown[] = []
   for (let position = from[direction]; position; position = seen.at(-1)?.[direction]) {
     seen.push(await read(pages, position))

@@ -3,13 +3,14 @@ import { orderListing } from '#shared/orders/order-listing.ts'
 import { firstIdAt, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type ListQuery, parseListQuery } from '#shared/platform/listing/list-query.ts'
 import type { Operator } from '#shared/platform/listing/listing.ts'
+import type { ListRead } from '#shared/platform/listing/read-index.ts'
 import { matches } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
-import { type Pages, read, rest, type Shown } from './code-pages.ts'
+import { read, rest, type Shown } from './code-pages.ts'
 
 const table = openTable(await newTable())
 
@@ -27,7 +28,7 @@ async function fill(tenant: string, count: number, shards = 1): Promise<string[]
   return ids
 }
 
-function request(tenant: string, query: [string, string][] = []): Pages {
+function request(tenant: string, query: [string, string][] = []): ListRead {
   return {
     table,
     tenant,
@@ -43,7 +44,7 @@ function request(tenant: string, query: [string, string][] = []): Pages {
 }
 
 /** Returns the ids of each page, and the last page. */
-async function walk(pages: Pages): Promise<{ seen: string[][]; last: Shown }> {
+async function walk(pages: ListRead): Promise<{ seen: string[][]; last: Shown }> {
   const first = await read(pages)
   const walked = [first, ...(await rest(pages, first, 'next'))]
   return { seen: walked.map(({ ids }) => ids), last: walked.at(-1) ?? first }

@@ -44,6 +44,7 @@ describe('a login if the provider', () => {
       path: '/login',
       headers: { 'X-Request-Timeout': expected.startsWith('504') ? '2500' : '10000' },
       body: { email: 'jane@faults.example', password },
+      failsInternally: expected.startsWith('500'),
     })
     expect(`${status} ${json.error.code}`).toBe(expected)
     expect(headers['Retry-After'] ?? 'none').toMatch(status === 503 ? /^[1-5]$/ : /^none$/)

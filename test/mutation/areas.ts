@@ -38,7 +38,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     ],
   },
   commit: {
-    sources: ['shared/platform/idempotency/commit.ts'],
+    sources: ['shared/platform/idempotency/commit{,-decision}.ts'],
     tests: ['test/idempotency/commit.test.ts'],
   },
   idempotency: {

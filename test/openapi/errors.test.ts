@@ -6,7 +6,7 @@ import { openapiDocument } from '#bin/describe/openapi.ts'
 import { route as createRefund } from '#functions/refunds/create-refund/route.ts'
 import { routes } from '#functions/routes.ts'
 import { pathRates, tooManyRequestsBody } from '#lib/gateway/rate-rules.ts'
-import { mayBeBlocked, pathOf, type Route } from '#shared/platform/request/route.ts'
+import { isForTenants, pathOf, type Route } from '#shared/platform/request/route.ts'
 import { rejections } from '#shared/refunds/settle-refund.ts'
 import { discountCalls } from '#test/discounts/discount-calls.ts'
 import { newEmail, verifyCode } from '#test/support/one-time-codes.ts'
@@ -113,7 +113,7 @@ test('a parameter that is repeated has a wrong format', async () => {
   const answer = await service.call({ path: '/codes:export?include_deleted=true&include_deleted=true', as })
   expect(outcome(answer)).toBe('400 VALIDATION.field.format')
   for (const { route } of routes)
-    if (!route.listing && !route.ignoresOptions)
+    if (!route.listing && !route.ignoresParameters)
       expect([route.operation, codesOf(operation(route), 400)]).toEqual([
         route.operation,
         expect.arrayContaining(['VALIDATION.field.format']),
@@ -126,7 +126,7 @@ test.each(routes.map(({ route }) => [route.operation, route] as const))(
     const codes = codesOf(operation(route), 403)
     expect(codes).toContain('AUTHZ.request.denied')
     const isSignIn = route.operation === 'login.sign-in'
-    expect(codes.includes('POLICY.account.locked')).toBe(isSignIn || mayBeBlocked(route))
+    expect(codes.includes('POLICY.account.locked')).toBe(isSignIn || isForTenants(route))
   },
 )
 

@@ -56,7 +56,7 @@ describe('an order erased by an operator', () => {
   test('of another tenant is not affected', async () => {
     const { json } = await place('theirs', 'key', 'cart')
     const erasing = eraseOrder(operator, 'mine', json.id)
-    await expect(erasing).rejects.toThrow('the tenant has no such order')
+    await expect(erasing).rejects.toThrow(/order/)
     expect(await service.items('theirs', 'order')).toMatchObject([{ cart_id: 'cart' }])
   })
 })
@@ -137,7 +137,7 @@ describe('a purge', () => {
 
   test('of a name without data is refused, and leaves no audit record', async () => {
     const purging = purgeTenant(operator, 'mistyped', { withAudit: false })
-    await expect(purging).rejects.toThrow('no data of a tenant mistyped was found')
+    await expect(purging).rejects.toThrow('mistyped')
     expect(await service.items('mistyped', 'audit')).toEqual([])
   })
 

@@ -125,9 +125,7 @@ describe('a freeze of writes', () => {
 
   test('stops all other functions while Lambda does not remove provisioned concurrency', async () => {
     aws.releasing = Number.POSITIVE_INFINITY
-    await expect(run('writes')).rejects.toThrow(
-      'functions with provisioned concurrency cannot be stopped yet. The freeze stays',
-    )
+    await expect(run('writes')).rejects.toThrow(/provisioned concurrency/)
     const differing = Object.keys(kept.writes.concurrency).filter(
       (id) => aws.concurrency[id] !== kept.writes.concurrency[id],
     )
@@ -167,7 +165,7 @@ describe('a freeze of writes', () => {
 
   test('fails if the gateway accepts writes for minutes', async () => {
     aws.late = Number.POSITIVE_INFINITY
-    await expect(run('writes')).rejects.toThrow('the service still accepts requests')
+    await expect(run('writes')).rejects.toThrow(/accepts requests/)
     expect(state()).toEqual(kept.writes)
   })
 })
@@ -190,12 +188,12 @@ describe('a freeze of all', () => {
 
   test('fails if the last batch of a consumer of the stream failed', async () => {
     aws.problems.add(idOf(aws.mappings, 'EventsRelay'))
-    await expect(run('all')).rejects.toThrow('events.relay has not handled all changes')
+    await expect(run('all')).rejects.toThrow('events.relay')
   })
 
   test('fails if a consumer of the stream is not idle within half an hour', async () => {
     aws.invocations[idOf(aws.concurrency, 'TasksEnqueue')] = Number.POSITIVE_INFINITY
-    await expect(run('all')).rejects.toThrow('tasks.enqueue has not handled all changes')
+    await expect(run('all')).rejects.toThrow('tasks.enqueue')
   })
 })
 

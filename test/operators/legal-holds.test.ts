@@ -6,6 +6,7 @@ import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
+import { naming } from '#test/support/naming.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -82,7 +83,7 @@ describe.each([
 
   test('refuses the purge of the tenant, of which nothing is deleted', async () => {
     const order = await place()
-    await expect(purge()).rejects.toThrow('the tenant has data under legal hold')
+    await expect(purge()).rejects.toThrow('legal hold')
     expect(await service.items(tenant, 'order')).toContainEqual(expect.objectContaining({ id: order }))
   })
 
@@ -93,7 +94,7 @@ describe.each([
 
   test('is refused in another tenant', async () => {
     const other = await create(`${tenant}-other`)
-    await expect(set(`${entity}/${other}`)).rejects.toThrow(`the tenant has no ${entity} ${other}`)
+    await expect(set(`${entity}/${other}`)).rejects.toThrow(naming(`${entity} … ${other}`))
   })
 })
 
@@ -130,7 +131,7 @@ describe('a hold on a tenant', () => {
 
   test('refuses the deletion of any code and any order', async () => {
     expect(await hardDelete(await createCode())).toBe('409 POLICY.legal_hold')
-    expect(await erase(await place())).toContain('under legal hold')
+    expect(await erase(await place())).toContain('legal hold')
   })
 
   test('refuses a purge, also one with the audit and after the release of another hold', async () => {
@@ -138,7 +139,7 @@ describe('a hold on a tenant', () => {
     await set(order)
     await release(order)
     const purging = purgeTenant(operator, tenant, { withAudit: true, force: true })
-    await expect(purging).rejects.toThrow('under legal hold')
+    await expect(purging).rejects.toThrow('legal hold')
   })
 
   test('ends with its release, and leaves nothing behind after the purge', async () => {
@@ -149,7 +150,7 @@ describe('a hold on a tenant', () => {
   })
 
   test('is set once', async () => {
-    await expect(set('tenant')).rejects.toThrow('tenant is held already')
+    await expect(set('tenant')).rejects.toThrow(/held/)
     await release('tenant')
     await place()
     expect(await purge()).toMatchObject({ order: 1 })
@@ -176,7 +177,7 @@ describe('holds set', () => {
   test('refuses an order that was erased', async () => {
     const id = await place()
     await erase(id)
-    await expect(set(`order/${id}`)).rejects.toThrow('the tenant has no order')
+    await expect(set(`order/${id}`)).rejects.toThrow(/order/)
   })
 
   test('refuses a tenant without data, unless it is forced', async () => {
@@ -191,7 +192,7 @@ describe('holds set', () => {
 
 test('holds release refuses a target that is not held, and changes no count', async () => {
   await set('tenant')
-  await expect(release(`order/${crypto.randomUUID()}`)).rejects.toThrow('there is no hold on order/')
+  await expect(release(`order/${crypto.randomUUID()}`)).rejects.toThrow('order/')
   expect(await service.table.get(holdCountKey(tenant))).toMatchObject({ holds: 1 })
 })
 
@@ -235,7 +236,7 @@ describe('a hold that is set during a purge', () => {
         await attempt
         return
       }
-      await expect(attempt).rejects.toThrow('under legal hold')
+      await expect(attempt).rejects.toThrow('legal hold')
     }
   })
 

@@ -80,7 +80,7 @@ describe.each(['SIGINT', 'SIGHUP'] as const)('npx commerce events listen, ended 
   })
 
   test('reports no error', () => {
-    expect(result.errors).toBe('Waiting for events. Ctrl-C stops.\n')
+    expect(result.errors).toMatch(/^[^\n]*Ctrl-C[^\n]*\n$/)
   })
 
   test('has the exit code 0', () => {

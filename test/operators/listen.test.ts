@@ -9,6 +9,7 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
+import { naming } from '#test/support/naming.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret as secret } from '#test/support/signed-events.ts'
 
@@ -78,7 +79,7 @@ describe('an event that is forwarded', () => {
 
   test('is reported with the reason if the endpoint does not finish its response in time', async () => {
     const { status, reason } = await forwardTo(`${url}/stalled`, 1)
-    expect({ status, reason }).toEqual({ status: undefined, reason: 'no response within 1 s' })
+    expect({ status, reason }).toEqual({ status: undefined, reason: expect.stringContaining('1 s') })
   })
 
   test('needs the first kilobyte of the response only', async () => {
@@ -87,7 +88,7 @@ describe('an event that is forwarded', () => {
 
   test('is reported with the reason if the endpoint does not respond in time', async () => {
     const { status, reason } = await forwardTo(`${url}/silent`, 1)
-    expect({ status, reason }).toEqual({ status: undefined, reason: 'no response within 1 s' })
+    expect({ status, reason }).toEqual({ status: undefined, reason: expect.stringContaining('1 s') })
   })
 })
 
@@ -210,7 +211,7 @@ describe('a subscription to published events', () => {
     const message = await receiveOne({}, ['ReceiveMessage', 'DeleteQueue']).catch(
       (thrown: Error) => thrown.message,
     )
-    expect(message).toMatch(/^Error: ReceiveMessage failed\nthe rule and the queue .* DeleteQueue failed/)
+    expect(message).toMatch(naming('ReceiveMessage … DeleteQueue'))
   })
 
   test.each<[string, Selection, object]>([

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { localValues } from '#bin/build/local-values.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { naming } from '#test/support/naming.ts'
 
 const prod = stageNamed('prod')
 
@@ -12,7 +13,7 @@ test.each([
   'mailer@acme.invalid',
 ])('%s is rejected as an example', (value) => {
   expect(localValues({ 'a.setting': { value } }, prod)).toEqual([
-    `  a.setting: ${value} is an example; stage prod needs an address of yours.`,
+    expect.stringMatching(naming(`a.setting … ${value} … prod`)),
   ])
 })
 
@@ -20,7 +21,7 @@ test.each(['localhost', 'http://localhost:5173', 'http://127.0.0.1:4577', 'https
   '%s is rejected as an address of this machine',
   (value) => {
     expect(localValues({ 'a.setting': [value] }, prod)).toEqual([
-      `  a.setting: ${value} is on this machine; stage prod is not.`,
+      expect.stringMatching(naming(`a.setting … ${value} … prod`)),
     ])
   },
 )
@@ -37,7 +38,7 @@ test.each([
 
 test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (prefix) => {
   expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual([
-    '  refunds.account at prefix: a prefix is for the local run; stage prod names the account of each tenant.',
+    expect.stringMatching(naming('refunds.account … prefix … prod')),
   ])
 })
 
@@ -49,7 +50,7 @@ test.each([
 ])('%s: %j is rejected, because it is not encrypted', (key, value) => {
   for (const stage of ['dev', 'prod'])
     expect(localValues({ [key]: value }, stageNamed(stage))).toEqual([
-      expect.stringMatching(new RegExp(`^  ${key}: .* is not encrypted; stage ${stage} needs https\\.$`)),
+      expect.stringMatching(naming(`${key} … ${stage} … https`)),
     ])
 })
 

@@ -38,7 +38,7 @@ interface Redriving {
   /** The functions of the stream, in this process. */
   handlers: Record<StreamSource, Handler>
   /** Runs the command with these functions instead of AWS Lambda. */
-  redrive(source?: StreamSource): Promise<Redriven>
+  redrive(source?: StreamSource, now?: () => number): Promise<Redriven>
   /** Runs it for the changes of a time, without dead letters. */
   redriveWindow(window: Window, source?: StreamSource): ReturnType<typeof redriveWindow>
   place(count: number): Promise<string[]>
@@ -80,7 +80,7 @@ export async function startRedriving(): Promise<Redriving> {
     queued: bus.messages,
     refused,
     handlers,
-    redrive: (source = 'outbox') => redriveStream(source, dependencies(source)),
+    redrive: (source = 'outbox', now = Date.now) => redriveStream(source, { ...dependencies(source), now }),
     redriveWindow: (window, source = 'outbox') => redriveWindow(source, window, dependencies(source)),
     async place(count) {
       const ids: string[] = []

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { signingSecret } from '#bin/commands/webhook-secret.ts'
+import { dropOldKeys, signingSecret, storeSigningSecret } from '#bin/commands/webhook-secret.ts'
 import {
   accessOf,
   assertRunning,
@@ -12,6 +12,7 @@ import {
   runningService,
   writeServiceFile,
 } from '#bin/local/service-file.ts'
+import { naming } from '#test/support/naming.ts'
 import { type FakeAws, startFakeAws } from '../support/fake-aws.ts'
 
 const secrets: Record<string, string> = { 'arn:webhooks': 'whsec_bmV3IGtleQ== whsec_b2xkIGtleQ==' }
@@ -19,6 +20,10 @@ let aws: FakeAws
 beforeAll(async () => {
   aws = await startFakeAws({
     'secretsmanager.GetSecretValue': ({ SecretId }) => ({ SecretString: secrets[String(SecretId)] }),
+    'secretsmanager.PutSecretValue': ({ SecretId, SecretString }) => {
+      secrets[String(SecretId)] = String(SecretString)
+      return {}
+    },
   })
 })
 afterAll(() => aws.stop())
@@ -31,10 +36,26 @@ const outputs = {
   UserPoolId: 'pool',
   UserPoolClientId: 'client',
   WebhooksSecretArn: 'arn:webhooks',
+  StripeWebhooksSecretArn: 'arn:stripe',
 }
 
 test('webhooks are signed with the first key of the secret', async () => {
   expect(await signingSecret({ outputs, access: aws.access })).toBe(secrets['arn:webhooks'])
+})
+
+describe('the secret of Stripe’s webhooks', () => {
+  const stack = () => ({ outputs, access: aws.access })
+
+  test('is kept apart, and loses its old value at the end of a rotation', async () => {
+    const before = secrets['arn:webhooks']
+    await storeSigningSecret(stack(), 'whsec_new/of_stripe whsec_old', 'stripe')
+    expect(await dropOldKeys(stack(), 'stripe')).toBe(1)
+    expect(secrets).toEqual({ 'arn:webhooks': before, 'arn:stripe': 'whsec_new/of_stripe' })
+  })
+
+  test('is no key of the API', async () => {
+    await expect(storeSigningSecret(stack(), 'sk_live_1', 'stripe')).rejects.toThrow('whsec_')
+  })
 })
 
 const credentials = { accessKeyId: 'LOCAL1', secretAccessKey: 'secret' }
@@ -60,7 +81,7 @@ describe('the service file', () => {
 
   test('names no payment provider if the profile uses another one, and says so', () => {
     expect(described).not.toHaveProperty('provider_url')
-    expect(() => providerUrlOf(described)).toThrow('its profile names one elsewhere')
+    expect(() => providerUrlOf(described)).toThrow(/profile/)
   })
 })
 
@@ -133,7 +154,7 @@ describe('the file of a run that was killed', () => {
   test('leads to a message that says so', async () => {
     // Nothing can listen there.
     const ended = assertRunning({ aws_endpoint: 'http://127.0.0.1:1' }, ', or use --stack')
-    await expect(ended).rejects.toThrow('the local run has ended: start it with npm start, or use --stack')
+    await expect(ended).rejects.toThrow(naming('npm start … --stack'))
   })
 
   test('is not taken for ended while it answers, whatever the answer', async () => {

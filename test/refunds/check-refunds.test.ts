@@ -9,7 +9,7 @@ import { checkRefunds } from '#shared/refunds/check-refunds.ts'
 import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
-import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
+import { findRefund, startWrites } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import { connectionError, type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { apply } from './apply.ts'
@@ -44,7 +44,7 @@ async function report(id: string, one: ProviderReport) {
 async function start(...reports: ProviderReport[]): Promise<Refund> {
   const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
-  await apply(runtime, { writes: newRefund(refund, runtime.settings) })
+  await apply(runtime, { writes: startWrites(refund, runtime.settings) })
   for (const one of reports) await report(refund.id, one)
   return refund
 }
@@ -153,7 +153,10 @@ describe('a refund that is pending at the provider', () => {
     const { id } = await start(accepted)
     await sweepAfter(15)
     expect(requests).toEqual([
-      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+      {
+        ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
+        ...{ refundId: id, requestedSince: timeOf(id) },
+      },
     ])
   })
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import type { Outbox } from '#shared/platform/events/outbox.ts'
-import { commit } from '#shared/platform/idempotency/commit.ts'
-import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
+import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
+import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import { openWork } from '#shared/platform/request/context.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
@@ -54,16 +54,17 @@ async function start(): Promise<Refund> {
   const { context, saga } = sagaOf({ caller })
   const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
-  await commit(context, saga.start(refund))
+  await commitDecision(context, saga.start(refund), () => ({ result: undefined }))
   return refund
 }
 
 /** Executes the saga and commits its outcome. */
 async function finish(state: Refund, by = {}): Promise<Decision> {
   const { context, saga } = sagaOf(by)
-  const result = await commit(context, await saga.outcome(state, await saga.execute(state)))
-  if ('existing' in result) throw new Error('there is no guard')
-  return result.committed
+  const outcome = await saga.outcome(state, await saga.execute(state))
+  const committed = await commitDecision(context, outcome, (result) => ({ result }))
+  if ('existing' in committed) throw new Error('there is no guard')
+  return committed.result
 }
 
 const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
@@ -76,7 +77,7 @@ async function settleByEvent(refund: Refund, report: Pick<ProviderReport, 'statu
   const now = clock.now()
   const settleContext = { table, settings, now, alert: () => {} }
   const { effects } = await settleRefund(refund, { ...report, at: timestamp(now) }, settleContext)
-  await commit<Effects<never>>(context, effects)
+  await commitDecision(context, effects, () => ({ result: undefined }))
 }
 
 describe('a refund that starts', () => {
@@ -122,7 +123,10 @@ describe('a refund that the provider pays', () => {
     await finish(state)
     const { id } = state
     expect(requests).toEqual([
-      { account: 'acct_1', chargeId: 'ch_1', amount: 700, refundId: id, requestedSince: timeOf(id) },
+      {
+        ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
+        ...{ refundId: id, requestedSince: timeOf(id) },
+      },
     ])
   })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { accountOf, makeRefund, RefundRequest, RefundView, viewOf } from '#shared/refunds/refund.ts'
+import { accountOf, makeRefund, Refund } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -21,7 +21,7 @@ describe('the body of a refund', () => {
     ['an amount that is no integer', { amount: 1.5 }, false],
     ['an unknown field', { currency: 'EUR' }, false],
   ])('with %s: accepted %j', (_, changes, accepted) => {
-    expect(v.is(RefundRequest, { charge_id: 'ch_1', amount: 1, ...changes })).toBe(accepted)
+    expect(v.is(Refund.request(localSettings), { charge_id: 'ch_1', amount: 1, ...changes })).toBe(accepted)
   })
 })
 
@@ -36,21 +36,33 @@ describe('a new refund', () => {
 })
 
 describe('the view of a refund', () => {
-  test('has its id and the fields of the setting', () => {
-    const settings = changed({ 'refunds.fields': ['status', 'id'] })
-    expect(viewOf(refund, settings)).toEqual({ id, status: 'pending' })
+  const view = Refund.viewOf(refund)
+
+  test('has the fields of every deployment, and none that only the service reads', () => {
+    expect(view).toEqual({
+      id,
+      ...{ charge_id: 'ch_1', amount: 700, status: 'pending' },
+      created_at: refund.created_at,
+    })
+    expect(Refund.viewOf({ ...refund, currency: 'EUR' })).toEqual({ ...view, currency: 'EUR' })
   })
 
-  test('has a schema of the same fields', () => {
+  test('is reduced to its id and the fields of the setting by the schema of a response', () => {
     const settings = changed({ 'refunds.fields': ['status'] })
-    expect(v.is(RefundView(settings), { id, status: 'pending' })).toBe(true)
-    expect(v.is(RefundView(settings), { id, status: 'unknown' })).toBe(false)
-    expect(v.is(RefundView(settings), { id, status: 'pending', amount: 1 })).toBe(false)
+    expect(v.parse(Refund.view(settings), view)).toEqual({ id, status: 'pending' })
+    expect(Refund.shown(view, settings)).toEqual({ id, status: 'pending' })
+    expect(v.parse(Refund.view(localSettings), view)).toEqual(view)
   })
 
-  test('matches its schema with all fields', () => {
-    expect(v.is(RefundView(localSettings), viewOf(refund, localSettings))).toBe(true)
-    expect(v.is(RefundView(localSettings), viewOf({ ...refund, amount: 1.5 }, localSettings))).toBe(false)
+  test.each([
+    ['another status', { status: 'unknown' }],
+    ['a broken amount', { amount: 1.5 }],
+    ['a field that is not part of it', { account: 'acct_1' }],
+    ['a field that is undefined', { created_at: undefined }],
+  ])('with %s is a fault, also if callers do not get the field', (_, fault) => {
+    const settings = changed({ 'refunds.fields': [] })
+    expect(v.is(Refund.view(settings), view)).toBe(true)
+    expect(v.is(Refund.view(settings), { ...view, ...fault })).toBe(false)
   })
 })
 

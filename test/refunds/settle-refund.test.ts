@@ -3,7 +3,7 @@ import { newId } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { NextStatus, ProviderReport, RefundStatus } from '#shared/refunds/refund-states.ts'
-import { findRefund, newRefund } from '#shared/refunds/refund-store.ts'
+import { findRefund, startWrites } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { eventsOf } from '#test/support/item-events.ts'
@@ -26,7 +26,7 @@ async function start(changes: Partial<Settings> = {}): Promise<Refund> {
   if (Object.keys(changes).length > 0) runtime = memoryRuntime(changes)
   const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
-  await apply(runtime, { writes: newRefund(refund, runtime.settings) })
+  await apply(runtime, { writes: startWrites(refund, runtime.settings) })
   return refund
 }
 

@@ -7,6 +7,7 @@ import { ROOT } from '#bin/local/environment.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
+import { signedByStripe, stripeEventOf, stripeSecret } from '#test/support/stripe-events.ts'
 import { apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
 
 afterAll(() => fakeProvider.stop())
@@ -33,6 +34,27 @@ test('a bundled function requests refunds, and reads what is left of a charge', 
       reason: 'exceeds_charge',
       remaining: 99_000,
     })
+  } finally {
+    await rm(outdir, { recursive: true, force: true })
+  }
+})
+
+test('a bundled function verifies the signatures of events', async () => {
+  const outdir = await mkdtemp(join(tmpdir(), 'commerce-events-'))
+  try {
+    const entries = { events: join(ROOT, 'shared/webhooks/stripe-signature.ts') }
+    await bundle({ entries, outdir, settings: '{}' })
+    const { verifyStripe: bundled } = await import(join(outdir, 'events/index.mjs'))
+    const payload = JSON.stringify(stripeEventOf('refund.updated', { id: 're_1' }))
+    const headers = { 'stripe-signature': signedByStripe(payload)['Stripe-Signature'] }
+    const verify = (body: string) =>
+      bundled({
+        request: { headers, body: Buffer.from(body) },
+        secret: async () => stripeSecret,
+        now: Date.now,
+      })
+    await expect(verify(payload)).resolves.toBeUndefined()
+    await expect(verify(`${payload} `)).rejects.toMatchObject({ code: 'AUTH.invalid_credentials' })
   } finally {
     await rm(outdir, { recursive: true, force: true })
   }

@@ -37,7 +37,7 @@ export function quickClock(jitter = 0): TestClock {
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
   const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), requestedSince: 0 }
-  return { account: 'acct_acme', amount: 1000, ...own, ...changes }
+  return { account: 'acct_acme', amount: 1000, tenant: 'acme', ...own, ...changes }
 }
 
 interface How {

@@ -79,6 +79,7 @@ async function serve(...limits: Limit[]) {
       path: '/tests/counted',
       as: { tenant: 'acme', role: 'Editor', sub: 'u1' },
       body: { fault },
+      failsInternally: fault === 'bug',
       ...changes,
     })
 }

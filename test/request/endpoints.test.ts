@@ -366,7 +366,8 @@ describe('a response', () => {
   })
 
   test('that violates its schema is a fault, and nothing is stored', async () => {
-    expect(outcome(await make({ body: { name: 'wrong' } }))).toBe('500 INTERNAL.unexpected')
+    const got = await make({ body: { name: 'wrong' }, failsInternally: true })
+    expect(outcome(got)).toBe('500 INTERNAL.unexpected')
     expect(await service.items('acme', 'order')).toEqual([])
   })
 
@@ -399,7 +400,7 @@ describe('a response', () => {
       received,
       service.runtime,
     )
-    const early = respondTimeout(opened)
+    const early = respondTimeout(opened.context)
     expect([early.status, JSON.parse(early.body ?? '').error.code]).toEqual([504, 'DEPENDENCY.timeout'])
     expect(early.cookies).toEqual([])
     await handleRequest(opened, AbortSignal.abort())
@@ -434,7 +435,7 @@ describe('a failure', () => {
 
   test('that was not foreseen is internal, and its cause is logged', async () => {
     thrown = new Error('secret')
-    const got = await make()
+    const got = await make({ failsInternally: true })
     expect(outcome(got)).toBe('500 INTERNAL.unexpected')
     expect(got.body).not.toContain('secret')
     expect(service.lines).toMatchObject([{ failure: { cause: thrown } }])
@@ -889,10 +890,11 @@ describe('an Idempotency-Key', () => {
 })
 
 describe('a saga', () => {
-  const pay = (by = service) =>
+  const pay = (by = service, changes: Partial<Call> = {}) =>
     by.call({
       ...{ method: 'POST', path: '/tests/pay', as: editor, body: { amount: 5 } },
       headers: { 'Idempotency-Key': 'k' },
+      ...changes,
     })
   beforeEach(() => {
     Object.assign(provider, { conducts: [], calls: [], payouts: new Map(), afterPay: () => {} })
@@ -920,7 +922,7 @@ describe('a saga', () => {
 
   test('that can never succeed is stored as a fault', async () => {
     provider.conducts = ['break']
-    expect(outcome(await pay())).toBe('500 INTERNAL.unexpected')
+    expect(outcome(await pay(service, { failsInternally: true }))).toBe('500 INTERNAL.unexpected')
     expect(service.lines).toMatchObject([{ failure: { cause: { message: 'a mistake in the code' } } }])
     expect((await pay()).headers['Idempotency-Status']).toBe('replayed')
   })
@@ -959,8 +961,8 @@ describe('a header', () => {
       ...{ method: 'GET', path: '/exports', params: {}, query: [], body: undefined, sourceAddress: '' },
       headers: { 'x-request-timeout': value },
     }
-    const { budget } = openRequest(endpoints, received, { ...service.runtime, settings })
-    expect(budget.remaining()).toBe(expected)
+    const { context } = openRequest(endpoints, received, { ...service.runtime, settings })
+    expect(context.budget.remaining()).toBe(expected)
   })
 
   test('If-Match is required where the route says so', async () => {

@@ -3,8 +3,7 @@ import * as v from 'valibot'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
 import { openWork, type RequestContext } from '#shared/platform/request/context.ts'
 import type { Input } from '#shared/platform/request/endpoint.ts'
-import { listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
+import { type ListedResource, listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { CodeStore, codeList, codeListing, type StoredCode } from '#test/listing/code-list.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -48,7 +47,7 @@ async function decide(query: Record<string, string> = {}, how: How = {}) {
     ...(kilobytes !== undefined && { payloadKilobytes: kilobytes }),
     ...(bytes !== undefined && { replyBytes: () => bytes }),
   }
-  const { body, etag } = await listDecision(route, { list } as Input, context as RequestContext, viewOf)
+  const { body, etag } = await listDecision(route, { list } as Input, context as RequestContext, listed)
   return { ...v.parse(envelope, body), etag }
 }
 
@@ -56,14 +55,26 @@ function parseList(query = {}, settings = localSettings) {
   return parseListQuery(Object.entries(query), codeListing, 'codes.list', true, settings)
 }
 
-const viewOf = ({ id, code }: Item) => ({ id, code, text: 'x'.repeat(400) })
+interface View {
+  id: string
+  code: string
+  text?: string
+}
+/** Callers do not get the text of a view. */
+const listed: ListedResource<View> = {
+  resource: {
+    viewOf: ({ id, code }) => ({ id, code, text: 'x'.repeat(400) }),
+    shown: ({ text: _, ...shown }) => shown,
+  },
+  stored: (item) => item as unknown as View,
+}
 const envelope = listEnvelope('Codes', v.looseObject({ code: v.string() }))
 const codesOf = ({ data }: { data: { code: string }[] }) => data.map(({ code }) => code)
 
 describe('a page', () => {
   test('has the members of the envelope', async () => {
     const { data, next_cursor, etag, ...others } = await decide({ page_size: '2' })
-    expect(data).toEqual(codes.slice(0, 2).map((code) => viewOf(code as never)))
+    expect(data).toEqual(codes.slice(0, 2).map(({ id, code }) => ({ id, code, text: 'x'.repeat(400) })))
     expect(next_cursor).toEqual(expect.any(String))
     expect(etag).toMatch(/^W\/"[\w-]{27}"$/)
     expect(others).toEqual({
@@ -92,12 +103,13 @@ describe('a page', () => {
     expect(codesOf(await decide({ q: 'TYPE-3' }))).toEqual(['C-3'])
   })
 
-  test('ends before it exceeds its bytes', async () => {
+  test('ends before what callers get exceeds its bytes', async () => {
     const bytes = (data: unknown) => JSON.stringify(data).length + 1
-    const [view] = (await decide()).data
+    const [{ id, code }] = codes as [StoredCode]
+    const view = { id, code }
     expect((await decide({}, { bytes: 4096 + 2 * bytes(view) })).data).toHaveLength(2)
     expect((await decide({}, { bytes: 4096 + 2 * bytes(view) - 1 })).data).toHaveLength(1)
-    expect((await decide({}, { kilobytes: 5 })).data).toHaveLength(Math.floor(1024 / bytes(view)))
+    expect((await decide({}, { kilobytes: 5 })).data).toHaveLength(5)
   })
 
   test('reads at most the budget of the settings', async () => {
@@ -119,7 +131,7 @@ describe('the count', () => {
 
   test('is that of all matches, on every page', async () => {
     const query = { sort: 'code.asc', limit: '2', offset: '1' }
-    const { count, count_strategy, data } = await decide(query, { settings: exact as never, bytes: 5000 })
+    const { count, count_strategy, data } = await decide(query, { settings: exact as never, bytes: 4196 })
     expect([count, count_strategy, data.length]).toEqual([5, 'exact', 1])
   })
 
@@ -163,6 +175,6 @@ test.each([
   ['a route without a listing', { ...codeList.route, listing: undefined }, parseList()],
   ['a request without a query', codeList.route, undefined],
 ])('%s is no list', async (_, route, list) => {
-  const listed = listDecision(route as never, { list } as Input, runtime as never, viewOf)
-  await expect(listed).rejects.toThrow('codes.list is not a list')
+  const decision = listDecision(route as never, { list } as Input, runtime as never, listed)
+  await expect(decision).rejects.toThrow('codes.list is not a list')
 })

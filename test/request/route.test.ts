@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { gatewayPathOf, mayBeBlocked, type Route, sumsDenials } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, isForTenants, type Route, sumsDenials } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 describe('a route may be closed to a blocked tenant', () => {
@@ -11,7 +11,7 @@ describe('a route may be closed to a blocked tenant', () => {
     ['but not with a signature only', { auth: 'signature', idempotency: 'none' }, false],
     ['but not without all of them', { auth: 'none', idempotency: 'none' }, false],
   ])('%s', (_, route, expected) => {
-    expect(mayBeBlocked(route as Route)).toBe(expected)
+    expect(isForTenants(route as Route)).toBe(expected)
   })
 })
 

@@ -41,7 +41,7 @@ export function checkCarts(world: World, handled: readonly WebhookEvent[], of: O
   }
 }
 
-/** Amount and owner of a cart follow the latest event that states them, a gift card the first one, the tax the last. */
+/** Each fact of a cart follows the latest event that states it, a gift card the first one, the tax the last. */
 function checkFacts(cart: Stored, handled: readonly WebhookEvent[], allLines: readonly Stored[]): void {
   const { cart_id, tenant_id, amount_minor, currency, owner } = cart
   const isOwn = ({ data }: WebhookEvent) =>
@@ -51,17 +51,15 @@ function checkFacts(cart: Stored, handled: readonly WebhookEvent[], allLines: re
   const lines = allLines.filter((line) => line.cart_id === cart_id && ownerOf(line.pk).tenant === tenant_id)
   const gifts = events.filter(({ type }) => type === 'giftcard.applied')
   const line = (kind: string) => lines.find((one) => one.kind === kind)
-  const priced = updates.findLast(({ data }) => data.amount_minor !== undefined)?.data
   const expected = {
-    amount: priced?.amount_minor,
-    currency: priced?.currency,
-    owner: updates.findLast(({ data }) => data.user_id !== undefined)?.data.user_id,
+    amount: updates.findLast(({ data }) => data.amount_minor !== undefined)?.data.amount_minor,
+    currency: updates.findLast(({ data }) => data.currency !== undefined)?.data.currency,
+    owner: updates.findLast(({ data }) => data.user_id)?.data.user_id,
     gift: gifts[0]?.data.amount,
     tax: events.findLast(({ type }) => type === 'tax.recalculated')?.occurred_at,
   }
-  const subject = (owner as { subject?: string } | undefined)?.subject
   const gift = line('giftcard')?.amount_minor
-  const actual = { amount: amount_minor, currency, owner: subject, gift, tax: line('tax')?.occurred_at }
+  const actual = { amount: amount_minor, currency, owner, gift, tax: line('tax')?.occurred_at }
   const show = () =>
     `${cart_id} of ${tenant_id}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`
   check(JSON.stringify(actual) === JSON.stringify(expected), 'handled events count', show)

@@ -49,6 +49,8 @@ export interface History {
   codes: { id: string; tenant: string; text: string }[]
   /** The received events that were acknowledged, by id. */
   events: Map<string, { type: string; data: Record<string, unknown>; occurred_at: string }>
+  /** The events of Stripe that were acknowledged, by id: whether they fit a refund. */
+  stripeEvents: Map<string, boolean>
   /** The ids of events that name another tenant, or something that does not exist. */
   misfits: Set<string>
   /** The API keys of the tenants. */
@@ -63,6 +65,7 @@ export const newHistory = (): History => ({
   orders: [],
   codes: [],
   events: new Map(),
+  stripeEvents: new Map(),
   misfits: new Set(),
   apiKeys: new Map(),
   sessions: new Map(),

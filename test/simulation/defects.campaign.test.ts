@@ -1,14 +1,12 @@
 import { expect, test } from '@jest/globals'
-import { readFindings } from './count-seeds.ts'
-import { defects } from './defects.ts'
+import { changedSources, defects, findingOf } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 
-const findings = readFindings()
-
-test.each(Object.keys(defects))(
+test.each(defects)(
   'the simulator finds %s',
   async (name) => {
-    const { seed, promise } = findings[name] ?? {}
+    changedSources(name)
+    const { seed, promise } = findingOf(name) ?? {}
     const { output } = await simulate('--defect', name, '--seed', String(seed), '--runs', '1', '--brief')
     expect(output).toContain(`seed ${seed} failed: ${promise}`)
   },

@@ -119,6 +119,12 @@ function checkWebhooks(world: World, history: History, of: Of): void {
     const show = () => `${type} ${id} is ${state} instead of ${expected}`
     check(isAccounted, 'received = handled + ignored + dead letters', show)
   }
+  for (const [id, fits] of history.stripeEvents) {
+    const state = String(store.get({ pk: `inbox#${id}`, sk: 'stripe' })?.state ?? 'absent')
+    const expected = fits ? 'handled' : 'ignored'
+    const show = () => `${id} of Stripe is ${state} instead of ${expected}`
+    check(state === expected, 'received = handled + ignored + dead letters', show)
+  }
   const lost = [...dead].find((id) => !history.misfits.has(id))
   check(lost === undefined, 'received = handled + ignored + dead letters', () => `${lost} is a dead letter`)
   const inbox = store.all().filter(({ pk, state }) => pk.startsWith('inbox#') && state === 'handled')
@@ -137,9 +143,9 @@ function checkWebhooks(world: World, history: History, of: Of): void {
   checkCarts(world, handled, of)
 }
 
-/** Returns whether an event of a cart states its amount or its owner. */
-function isStated({ amount_minor, user_id }: Record<string, unknown>): boolean {
-  return amount_minor !== undefined || user_id !== undefined
+/** Returns whether an event of a cart states its amount, its currency or its owner. */
+function isStated({ amount_minor, currency, user_id }: Record<string, unknown>): boolean {
+  return amount_minor !== undefined || currency !== undefined || Boolean(user_id)
 }
 
 /** Nothing waits for something that never comes. */

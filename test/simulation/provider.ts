@@ -16,6 +16,7 @@ export interface Payout {
   chargeId: string
   amount: number
   refundId: string
+  tenant: string
   providerRefundId: string
   status: PayoutStatus
   /** Milliseconds since 1970. */
@@ -117,7 +118,7 @@ export class SimulatedProvider {
     }
   }
 
-  #pay({ account, chargeId, amount, refundId }: ProviderRequest): ProviderOutcome {
+  #pay({ account, chargeId, amount, refundId, tenant }: ProviderRequest): ProviderOutcome {
     // The same for the same refund, whatever else happens.
     const random = this.#random.fork(refundId)
     const [word = ''] = chargeId.split('-')
@@ -127,7 +128,7 @@ export class SimulatedProvider {
       return { status: 'rejected', reason: 'exceeds_charge' }
     const providerRefundId = `re_${this.payouts.length + 1}`
     const createdAt = this.#scheduler.now
-    const payout = { account, chargeId, amount, refundId, providerRefundId, status: first, createdAt }
+    const payout = { account, chargeId, amount, refundId, tenant, providerRefundId, status: first, createdAt }
     this.payouts.push(payout)
     this.#scheduler.note('provider', `${refundId} is ${first}, then ${later.join(', ') || 'stays'}`)
     if (first !== 'pending' && random.chance(0.3)) this.#report(payout, random)
@@ -169,6 +170,6 @@ export class SimulatedProvider {
 }
 
 /** A payout that was reversed looks like one that has failed. */
-function shownAs(status: PayoutStatus): AnswerStatus {
+export function shownAs(status: PayoutStatus): AnswerStatus {
   return status === 'reversed' ? 'failed' : status
 }

@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { countSeeds } from './count-seeds.ts'
-import { defects, plant } from './defects.ts'
+import { plant } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 import type { Result } from './schedule.ts'
 
@@ -9,9 +8,8 @@ type Play = typeof import('./schedule.ts').play
 
 /**
  * Plays the schedules of consecutive seeds on all cores: `npm run simulate -- --runs 20000 --seed 1`. It stops at the first
- * failure. With `--timeline`, prints what happens. With `--defect NAME`, plants a defect first; `--defect list` prints their
- * names. With `--brief`, a failure is not explained. `--cores 1` plays all in this process. `--count-seeds` counts the seeds of
- * all defects.
+ * failure. With `--timeline`, prints what happens. With `--defect NAME`, plants a defect first; `npm run defects` lists them.
+ * With `--brief`, a failure is not explained. `--cores 1` plays all in this process.
  */
 const { values } = parseArgs({
   options: {
@@ -21,20 +19,10 @@ const { values } = parseArgs({
     defect: { type: 'string' },
     brief: { type: 'boolean', default: false },
     cores: { type: 'string' },
-    'count-seeds': { type: 'boolean', default: false },
   },
 })
 /** The schedules of one process. Its memory ends with it, and its start takes little of its time. */
 const runsOfProcess = 10_000
-
-if (values.defect === 'list') {
-  console.log(Object.keys(defects).join('\n'))
-  process.exit()
-}
-if (values['count-seeds']) {
-  const missed = await countSeeds(Number(values.runs ?? 300_000))
-  process.exit(missed.length === 0 ? 0 : 1)
-}
 
 const runs = Number(values.runs ?? 1000)
 const first = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))

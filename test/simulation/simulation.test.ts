@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { runsAll } from '#test/support/runs.ts'
-import { defects } from './defects.ts'
 import { simulate } from './run-simulate.ts'
 
 const minutes = 60_000
@@ -31,8 +28,3 @@ test(
   },
   2 * minutes,
 )
-
-test.each(Object.entries(defects))('the planted defect "%s" fits its source once', (_, { file, from }) => {
-  const source = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
-  expect(source.split(from)).toHaveLength(2)
-})

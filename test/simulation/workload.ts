@@ -373,7 +373,7 @@ export const acts = {
     await client.send({ operation: 'operations.read', by, method: 'GET', path })
   },
 
-  /** A cart shrinks, grows, becomes empty or changes its currency; sometimes an event says only who owns it, or nothing. */
+  /** A cart shrinks, grows, becomes empty or changes its currency or owner; an event states any part of this, or nothing. */
   async updateCart(client) {
     const { random } = client
     const owner = { user_id: `user-${random.int(3)}` }
@@ -381,7 +381,16 @@ export const acts = {
       amount_minor: random.pick([0, 400, 2000, 10_000, random.int(9999)]),
       currency: random.chance(0.9) ? 'EUR' : 'USD',
     }
-    const stated = random.pick([amount, amount, amount, amount, { ...amount, ...owner }, owner, {}])
+    const { amount_minor, currency } = amount
+    const parts = [
+      { amount_minor },
+      { currency },
+      owner,
+      { ...amount, ...owner },
+      { ...amount, user_id: 0 },
+      {},
+    ]
+    const stated = random.pick([...Array(6).fill(amount), ...parts])
     await sendEvent(client, 'cart.updated', { ...cartOf(client), ...stated })
   },
 
@@ -404,8 +413,16 @@ export const acts = {
       paid: () =>
         order ? sendEvent(client, 'order.paid', { id: order.id, tenant_id: order.tenant }) : kinds.misfit(),
       misfit: () => sendEvent(client, 'order.paid', foreign ?? { id: 'absent' }, 'misfit'),
-      poison: () =>
-        sendEvent(client, 'cart.updated', { ...cart, amount_minor: -1, currency: 'EUR' }, 'misfit'),
+      poison: async () => {
+        const shape = random.pick([{ amount_minor: -1 }, { cart_id: 7 }, { user_id: 42 }])
+        const data = { ...cart, amount_minor: 1, currency: 'EUR', ...shape }
+        if (await sendEvent(client, 'cart.updated', data))
+          violated(
+            client,
+            'received = handled + ignored + dead letters',
+            `${JSON.stringify(shape)} was received`,
+          )
+      },
       other: () => sendEvent(client, 'loyalty.earned', cart),
     }
     await kinds[random.weighted({ gift: 1, tax: 1, paid: 4, misfit: 1, poison: 1, other: 1 })]()
@@ -478,18 +495,18 @@ function cartOf(client: Client): { id: string; tenant_id: string } {
   return { id: someCart(client), tenant_id: oneOf(client, tenants) }
 }
 
-/** Sends an event of another service, sometimes twice. A misfit can never be handled. */
+/** Sends an event of another service, sometimes twice. A misfit can never be handled. @returns whether it was received */
 async function sendEvent(
   client: Client,
   type: string,
   data: Record<string, unknown>,
   misfit?: 'misfit',
-): Promise<void> {
+): Promise<boolean> {
   const { random, history, world } = client
   const event_id = `event-${client.name}`
   if (misfit) history.misfits.add(event_id)
   const occurred_at = new Date(world.scheduler.now - random.int(10_000)).toISOString()
-  await notify(client, { event_id, type, occurred_at, data }, random.chance(0.3) ? 2 : 1)
+  return notify(client, { event_id, type, occurred_at, data }, random.chance(0.3) ? 2 : 1)
 }
 
 export function otherThan(tenant: string): string {

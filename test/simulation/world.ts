@@ -51,6 +51,7 @@ import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
+import { stripeSecret } from '#test/support/stripe-events.ts'
 import { testKeys } from '#test/support/test-keys.ts'
 import { MemoryStore, type StreamRecord } from './memory-store.ts'
 import { memoryTable } from './memory-table.ts'
@@ -340,7 +341,10 @@ export class World {
       tokens: { verify: (...credentials) => process.native(verifyOnce(...credentials)) },
       openTable: (budget, criticality = 'critical') => this.#table(process, budget, criticality),
       openFiles: (budget) => this.#fileStore(process, budget),
-      secret: async (name) => ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none' })[name],
+      secret: async (name) =>
+        ({ webhooks: webhookSecret, stripe_webhooks: stripeSecret, payments: 'sk_test_1', probe: 'none' })[
+          name
+        ],
       isBlocked: async () => false,
       ...testKeys,
       environment: () => undefined,
@@ -480,17 +484,9 @@ export class World {
 
   #step(step: ImportStep, input: unknown): Promise<unknown> {
     const process = this.#spawn(`import-${step}`)
-    const runtime = this.#runtime(process)
-    const { settings, clock } = process
-    const budget = startBudget(clock, importSteps[step].seconds * 1000)
-    const context = {
-      settings,
-      clock,
-      budget,
-      table: runtime.openTable(budget),
-      files: runtime.openFiles(budget),
-      tableWithin: (milliseconds: number) => runtime.openTable(startBudget(clock, milliseconds)),
-    }
+    const correlation = { id: step, trace: {} }
+    const milliseconds = importSteps[step].seconds * 1000
+    const context = openWork(this.#runtime(process), { operation: 'imports', correlation, milliseconds })
     const work = { prepare: prepareImport, rows: importRows, complete: completeImport, fail: failImport }
     const run = work[step] as (sent: unknown, using: typeof context) => Promise<unknown>
     // What crosses to a function and back is JSON.

@@ -5,6 +5,7 @@ import { password } from './identity-provider/cognito-users.ts'
 import { newEmail, requestedCode } from './one-time-codes.ts'
 import type { Call, Service } from './service.ts'
 import { eventOf, signed } from './signed-events.ts'
+import { signedByStripe, stripeEventOf } from './stripe-events.ts'
 
 /** The parts of a valid call of an operation that its route does not define. */
 interface Valid {
@@ -66,6 +67,10 @@ const examples: Record<string, Example> = {
   'webhooks.receive': () => {
     const body = JSON.stringify(eventOf('cart.emptied', { id: 'cart-1' }))
     return { body, headers: signed(body) }
+  },
+  'webhooks.receive-stripe': () => {
+    const body = JSON.stringify(stripeEventOf('customer.created', { id: 'cus_1' }))
+    return { body, headers: signedByStripe(body) }
   },
   'discount.verify': async (service, tenant) => {
     const { code: text } = (await made(service, tenant, '/codes', code())).json

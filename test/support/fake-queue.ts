@@ -21,7 +21,7 @@ export interface FakeQueue {
 }
 
 /** The time at which every message was sent, in milliseconds since 1970. */
-const fakeSentAt = Date.parse('2026-01-31T12:00:00Z')
+export const fakeSentAt = Date.parse('2026-01-31T12:00:00Z')
 
 /** Fakes one SQS queue: a received message is hidden for the requested time, and stays until it is deleted. */
 export function fakeQueue(): FakeQueue {

@@ -10,7 +10,11 @@ export interface HttpService {
 /** Serves an in-process service over HTTP on loopback, so a client reaches the real endpoints. */
 export async function serveHttp(service: Service): Promise<HttpService> {
   const { url: base_url, stop } = await startHttpServer((request, response) => {
-    answer(service, request, response).catch((error) => response.destroy(error))
+    answer(service, request, response).catch((error) => {
+      // The caller only sees that the connection ends.
+      console.error(error)
+      response.destroy(error)
+    })
   })
   return { base_url, stop }
 }

@@ -1,6 +1,10 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import Stripe from 'stripe'
+import { createWebhookEndpoint } from '#bin/local/payment-provider.ts'
+import { startHttpServer } from './http-server.ts'
 import { type FakePaymentProvider, startPaymentProvider } from './payment-provider/payment-provider.ts'
 
 /**
@@ -84,4 +88,52 @@ test('a fault that throws is reported', async () => {
   }
   const { status, body } = await send('/refunds', { charge: 'ch_1' })
   expect([status, body.error.message]).toEqual([400, expect.stringContaining('mistaken')])
+})
+
+describe('a webhook endpoint', () => {
+  /** Starts an endpoint that refuses the first `refusals` requests, and returns the events that it acknowledges. */
+  async function startEndpoint(refusals = 0) {
+    const events: Stripe.Event[] = []
+    let received = 0
+    const endpoint = await startHttpServer(async (request, response) => {
+      const payload = Buffer.concat(await request.toArray())
+      received += 1
+      if (received <= refusals) return void response.writeHead(500).end()
+      const signature = request.headers['stripe-signature'] ?? ''
+      events.push(Stripe.webhooks.constructEvent(payload, signature, secret))
+      response.writeHead(202).end()
+    })
+    const secret = await createWebhookEndpoint(provider.endpoint, endpoint.url)
+    const sent = async (count: number) => {
+      while (events.length < count) await sleep(20)
+      await endpoint.stop()
+      return events
+    }
+    return { sent }
+  }
+
+  test('gets a signed event of each refund in its account, until it acknowledges it', async () => {
+    const { sent } = await startEndpoint(1)
+    await send('/refunds', { charge: 'ch_1', amount: 500, 'metadata[order]': 'o1' })
+    expect(await sent(1)).toMatchObject([
+      {
+        ...{ object: 'event', type: 'refund.created', account: 'acct_a', livemode: false },
+        data: {
+          object: { object: 'refund', charge: 'ch_1', status: 'succeeded', metadata: { order: 'o1' } },
+        },
+      },
+    ])
+  })
+
+  test('learns that a bank has returned a refund', async () => {
+    const { sent } = await startEndpoint()
+    await send('/refunds', { charge: 'ch_returned_1', amount: 500 })
+    const events = await sent(3)
+    const statuses = events.map(({ type, data }) => `${type} ${(data.object as Stripe.Refund).status}`)
+    expect(statuses.toSorted()).toEqual([
+      'refund.created succeeded',
+      'refund.failed failed',
+      'refund.updated failed',
+    ])
+  })
 })

@@ -1,13 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
 
 const run = promisify(execFile)
-const cache = join(import.meta.dirname, '../../node_modules/.cache')
+/** Programs of a virtual environment name its folder. A checkout that links node_modules may be removed before them. */
+const cache = join(realpathSync(join(import.meta.dirname, '../../node_modules')), '.cache')
 
 /** For each tool, `<tool>.in` with its version, and `<tool>.txt` with all packages that it needs and their hashes. */
 export const requirementsFolder = join(import.meta.dirname, 'python')

@@ -1,3 +1,5 @@
+import { startBudget } from '#shared/platform/base/clock.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { declaredTable } from './declared-table.ts'
 import type { Answer, Service } from './service.ts'
@@ -19,7 +21,13 @@ export function handleReceived(
   eventId: string,
   events?: Parameters<typeof handleEvent>[2],
 ): ReturnType<typeof handleEvent> {
-  return handleEvent(eventId, { ...runtime, table: declaredTable('webhooks.handle', table) }, events)
+  return handleEvent(eventId, eventContext(runtime, declaredTable('webhooks.handle', table)), events)
+}
+
+/** Returns what the handling of an event reads, in a service of the tests. */
+export function eventContext(runtime: Service['runtime'], table: Table): Parameters<typeof handleEvent>[1] {
+  const budget = startBudget(runtime.clock, 10_000)
+  return { ...runtime, table, secret: (name) => runtime.secret(name, budget) }
 }
 
 /** Sends and handles an event. @returns how it was handled */

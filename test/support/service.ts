@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/table-use.ts'
+import type { ErrorCode } from '#shared/error-catalog.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
@@ -21,6 +22,7 @@ import { entityItems } from './dynamodb-client.ts'
 import { type MemoryFiles, memoryFiles } from './memory-files.ts'
 import { type Identity, localSettings, tokenFor } from './settings.ts'
 import { webhookSecret } from './signed-events.ts'
+import { stripeSecret } from './stripe-events.ts'
 import { createTable, newMemoryTable, newTable, openTable } from './tables.ts'
 import { testKeys } from './test-keys.ts'
 
@@ -35,6 +37,8 @@ export interface Call {
   from?: string
   /** An object is sent as JSON, a string or bytes unchanged. */
   body?: unknown
+  /** Whether the test causes an internal failure. Otherwise the call throws the fault behind it. */
+  failsInternally?: boolean
 }
 
 export interface Answer extends HttpResponse {
@@ -51,6 +55,7 @@ export interface Service {
   /** Received events that had no effect. */
   events: EventLine[]
   alerts: AlertCode[]
+  /** @throws the fault behind an internal failure, which the response does not show */
   call(call: Call): Promise<Answer>
   /** The names of all headers that the service has looked up so far, in lower case. */
   headersRead: Set<string>
@@ -106,7 +111,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     tokens: tokenVerifier(settings),
     openFiles: () => store,
     secret: async (name) =>
-      ({ webhooks: webhookSecret, payments: 'sk_test', probe: 'none', ...options.secrets })[name],
+      ({
+        ...{ webhooks: webhookSecret, stripe_webhooks: stripeSecret, payments: 'sk_test_1', probe: 'none' },
+        ...options.secrets,
+      })[name],
     openTable(budget, criticality = 'critical') {
       const access = { clock, budget, criticality }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
@@ -139,7 +147,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     headersRead,
     files: store.files,
     runtime,
-    async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body }) {
+    async call({ method = 'GET', path, as, headers = {}, from = '192.0.2.1', body, failsInternally }) {
       const url = new URL(path, 'http://service')
       const matched = match(endpoints, method, url.pathname, settings)
       const token = as && (await tokenFor(as, settings, clock.now()))
@@ -158,19 +166,22 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         sourceAddress: from,
       }
       const called = await Promise.all(matched.endpoints.map(({ load }) => load()))
+      const faults: unknown[] = []
       const opened = openRequest(called, received, {
         ...runtime,
+        log: watchedLog(runtime.log, (fault) => faults.push(fault)),
         openTable: (...opening) => watchedTable(runtime.openTable(...opening), checkAccess),
       })
       const undeclared: unknown[] = []
       const response = await handleRequest(opened)
-      // The response to a failed access is a 500, which does not say what to add.
+      // The response to a fault is a 500, which does not say what is wrong.
       if (undeclared.length > 0) throw undeclared[0]
+      if (faults.length > 0 && !failsInternally) throw faults[0]
       const json = /json/.test(response.headers['Content-Type'] ?? '') && response.body
       return { ...response, json: json ? JSON.parse(json) : undefined }
 
       function checkAccess(call: TableCall, kind: string): void {
-        const { route } = opened
+        const { route } = opened.context
         const { operation: name } = route
         const folder = routes.find((entry) => entry.route === route)?.folder
         const file = folder ? `functions/${folder}/route.ts` : 'its route'
@@ -183,6 +194,27 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       }
     },
     items: (tenant, entity) => entityItems(tableName, tenant, entity),
+  }
+}
+
+/** Returns the log, and passes on the mistakes that it reports: of a request or a row, or after the effect of a saga. */
+function watchedLog(log: Log, onFault: (fault: unknown) => void): Log {
+  const watch = (code: ErrorCode, cause: unknown) => {
+    const isMistake = code === 'INTERNAL.unexpected' || code === 'TRANSIENT.error'
+    if (isMistake && cause !== undefined) onFault(cause)
+  }
+  return {
+    ...log,
+    request(line) {
+      log.request(line)
+      const { failure } = line
+      const isUnforeseen = failure?.code === 'INTERNAL.unexpected'
+      if (failure) watch(failure.code, failure.cause ?? (isUnforeseen ? failure : undefined))
+    },
+    report(notice) {
+      log.report(notice)
+      watch(notice.error, notice.fault)
+    },
   }
 }
 

@@ -6,20 +6,26 @@ import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { routes } from '#functions/routes.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
-import { descriptionFiles, otherFiles } from './generated-files.ts'
+import { descriptionFiles, figurePages, otherFiles } from './generated-files.ts'
 
 /**
  * `npm run generate`: writes every generated file of the repository. With `--check` it writes nothing and fails if one is
- * out of date. With `--settings FILE` it describes the deployment with that profile, and leaves the other files alone.
+ * out of date. With `--settings FILE` it describes the deployment with that profile, and leaves the other files alone. With
+ * `--figures` it writes the pages of figures instead: a release makes them, and nothing compares them.
  */
 const root = join(import.meta.dirname, '../..')
-const options = { check: { type: 'boolean' }, settings: { type: 'string' } } as const
-const { check, settings: profile } = parseArgs({ options }).values
+const options = {
+  check: { type: 'boolean' },
+  settings: { type: 'string' },
+  figures: { type: 'boolean' },
+} as const
+const { check, settings: profile, figures } = parseArgs({ options }).values
 try {
   const settings = await loadSettings(profile)
   checkFolders()
   checkOperations(settings, routes, profile ?? localProfile)
-  await write({ ...(await descriptionFiles(settings)), ...(profile === undefined && (await otherFiles())) })
+  if (figures) await write(await figurePages())
+  else await write({ ...(await descriptionFiles(settings)), ...(profile === undefined && otherFiles()) })
 } catch (thrown) {
   if (!(thrown instanceof ProfileError)) throw thrown
   console.error(thrown.message)

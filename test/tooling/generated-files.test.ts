@@ -35,11 +35,21 @@ describe('npm run generate -- --settings FILE', () => {
     expect(files['docs/guides/access.md']).toContain(' `sales`')
   })
 
+  test('writes the times of deliveries of that deployment into the guide to receiving', () => {
+    const { 'deliveries.retentionDays': days } = otherSettings
+    expect(files['docs/guides/receive.md']).toContain(` ${days} days |`)
+  })
+
   test('writes these files and no other', async () => {
     const values = JSON.parse(await readFile(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
-    // Other paths, headers and scopes.
-    for (const key of ['codes.bulkUpdate', 'webhooks.scheme', 'auth.operationScopes'] as const)
-      values[key] = otherSettings[key]
+    // Other paths, headers, scopes and times of deliveries.
+    const keys = [
+      'codes.bulkUpdate',
+      'webhooks.scheme',
+      'auth.operationScopes',
+      'deliveries.timeoutSeconds',
+    ] as const
+    for (const key of keys) values[key] = otherSettings[key]
     const folder = await mkdtemp(join(tmpdir(), 'generate-'))
     const profile = join(folder, 'profile.json')
     await writeFile(profile, JSON.stringify(values))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { commandsPage } from '#bin/cli/commands-page.ts'
 import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { openapiDocument } from '#bin/describe/openapi.ts'
-import { withRoles } from '#bin/describe/reference/guides.ts'
+import { withSettings } from '#bin/describe/reference/guides.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
@@ -11,7 +11,8 @@ import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { clientTypes } from './client-types.ts'
 
 const root = join(import.meta.dirname, '../..')
-const accessGuide = 'docs/guides/access.md'
+/** The guides with tables of a deployment. */
+const guides = ['docs/guides/access.md', 'docs/guides/receive.md']
 const scalingPage = 'docs/scaling.md'
 
 /** Returns the text of every generated file that describes a deployment with this profile, by its path. */
@@ -21,20 +22,30 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
     'openapi.json': openapi,
     'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
     'client/schema.ts': await clientTypes(JSON.parse(openapi)),
-    [accessGuide]: withRoles(await readFile(join(root, accessGuide), 'utf8'), settings),
+    ...Object.fromEntries(
+      await Promise.all(
+        guides.map(async (page) => [page, withSettings(await readFile(join(root, page), 'utf8'), settings)]),
+      ),
+    ),
   }
 }
 
 /** Returns the text of the generated files that no profile changes, by its path. */
-export async function otherFiles(): Promise<Record<string, string>> {
+export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
-    'docs/cells.md': await cellsOfBenchmark(),
-    'docs/costs.md': await costsOfProd(),
-    [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,
+  }
+}
+
+/** Returns the pages of figures, by their paths: what requests cost and what a table takes, as the last bench measured it. */
+export async function figurePages(): Promise<Record<string, string>> {
+  return {
+    'docs/cells.md': await cellsOfBenchmark(),
+    'docs/costs.md': await costsOfProd(),
+    [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
   }
 }
 

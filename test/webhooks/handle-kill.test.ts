@@ -53,8 +53,12 @@ async function pendingRefund(): Promise<string> {
   return answer.json.id
 }
 
-async function receive(type: string, data: Record<string, unknown> & { id: string }): Promise<string> {
-  const event = eventOf(type, data)
+async function receive(
+  type: string,
+  data: Record<string, unknown> & { id: string },
+  more: object = {},
+): Promise<string> {
+  const event = eventOf(type, data, more)
   await sendEvent(service, event)
   return event.event_id
 }
@@ -98,9 +102,9 @@ test.each(kills)('a handler killed %s: the next one results in one ledger entry'
 test('poison events of a batch are redelivered alone with a delay, and all others are handled', async () => {
   const refunds = [await pendingRefund(), await pendingRefund(), await pendingRefund()].toSorted()
   const poisons = [
-    await receive('cart.updated', { id: 'c', tenant_id: tenant, amount_minor: 'much', currency: 'EUR' }),
     await receive('refund.succeeded', { id: 'unknown' }),
-    await receive('tax.recalculated', { id: 'c', tenant_id: '#' }),
+    await receive('order.paid', { id: 'unknown' }),
+    await receive('cart.updated', { id: 'c', tenant_id: tenant }, { version: 2 }),
   ]
   const sound = await Promise.all(refunds.map((id) => receive('refund.succeeded', { id })))
   const mixed = poisons.flatMap((poison, at) => [poison, sound[at] as string])

@@ -4,7 +4,7 @@ import { describeFault, fail } from '#shared/platform/base/failure.ts'
 import { webhookKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { sendEvent } from '#test/support/received-events.ts'
-import { startService } from '#test/support/service.ts'
+import { type Service, startService } from '#test/support/service.ts'
 import { eventOf, signed, webhookSecret } from '#test/support/signed-events.ts'
 
 describe('the webhook secret', () => {
@@ -32,7 +32,8 @@ test('nobody can sign with an empty key while the secret is malformed', async ()
   const body = JSON.stringify(event)
   const timestamp = String(Math.floor(Date.now() / 1000))
   const mac = createHmac('sha256', '').update(`${event.event_id}.${timestamp}.${body}`).digest('base64')
-  const answer = await sendEvent(service, event, {
+  const failing: Service = { ...service, call: (call) => service.call({ ...call, failsInternally: true }) }
+  const answer = await sendEvent(failing, event, {
     'webhook-id': event.event_id,
     'webhook-timestamp': timestamp,
     'webhook-signature': `v1,${mac}`,

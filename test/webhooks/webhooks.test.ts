@@ -103,10 +103,17 @@ describe('cart.updated with only cart_id and correlation_id', () => {
     await updated({ amount_minor: 800, currency: 'EUR' }, { occurred_at: '2026-01-02T00:00:00Z' })
     expect(await findCart(service.table, 'minimal', 'bare')).toMatchObject({ amount_minor: 800 })
   })
+})
 
-  test('with an amount but no currency is not handled', async () => {
-    await expect(updated({ amount_minor: 1 })).rejects.toThrow()
+test('events of one cart that are handled at the same time are all handled at the first attempt', async () => {
+  const events = Array.from({ length: 10 }, (_, day) => {
+    const data = { id: 'busy', tenant_id: 'crowd', amount_minor: day, currency: 'EUR' }
+    return eventOf('cart.updated', data, { occurred_at: `2026-01-1${day}T00:00:00Z` })
   })
+  for (const event of events) await send(event)
+  const ended = await Promise.allSettled(events.map(({ event_id }) => handle(event_id)))
+  expect(ended).toEqual(events.map(() => ({ status: 'fulfilled', value: 'handled' })))
+  expect(await findCart(service.table, 'crowd', 'busy')).toMatchObject({ amount_minor: 9 })
 })
 
 describe('the correlation id of an event', () => {
@@ -121,7 +128,12 @@ describe('the correlation id of an event', () => {
   test.each([
     ['its own', { correlation_id: 'of-event' }, { correlation_id: 'of-data' }, 'of-event'],
     ['the one in its data', {}, { correlation_id: 'of-data' }, 'of-data'],
-    ['that of the request if its data contains none that is valid', {}, { correlation_id: 7 }, 'of-header'],
+    [
+      'that of the request if its data contains none that is valid',
+      {},
+      { correlation_id: 'two words' },
+      'of-header',
+    ],
     ['that of the request if the event has none', {}, {}, 'of-header'],
   ])('is %s', async (_, more, data, expected) => {
     expect(await correlationOf(more, data)).toBe(expected)

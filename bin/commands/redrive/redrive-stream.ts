@@ -78,13 +78,15 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   const failed: DeadLetter[] = []
   /** The changes of messages that hold one: the function may set one aside again, in another message. */
   const handled = new Set<string>()
+  const started = redrive.now()
   for await (const letter of unique(letters))
     await attempt([letter], async () => {
       const message = v.parse(Letter, JSON.parse(letter.body))
       if ('change' in message) {
         const change = message.change as DynamoDBRecord
         const { SequenceNumber: number = '' } = change.dynamodb ?? {}
-        if (handled.has(number))
+        // A duplicate of the stream is older. One that was sent since comes from this redrive, and would not be the last.
+        if (handled.has(number) && letter.sentAt.getTime() > started - marginMilliseconds)
           throw new Error(`the function of an older release set it aside: ${message.reason}`)
         handled.add(number)
         return handleFound(known[source]([change]), 'from_stream')

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import {
   hasBody,
-  mayBeBlocked,
+  isForTenants,
   type Route,
   type RouteError,
   takesSession,
@@ -30,8 +30,8 @@ const families = {
 
 const catalog = Object.keys(errorCatalog) as ErrorCode[]
 
-/** Returns the error codes that an operation may return like others of its kind, in the order of the catalog. */
-function commonCodesOf(route: Route, settings: Settings): ErrorCode[] {
+/** Returns the errors that an operation may return like others of its kind, in the order of the catalog. */
+function commonErrorsOf(route: Route, settings: Settings): RouteError[] {
   const isKeyed = route.idempotency !== 'none'
   const expressions = [
     families.every,
@@ -41,20 +41,20 @@ function commonCodesOf(route: Route, settings: Settings): ErrorCode[] {
     ...(isKeyed ? [families.key] : []),
     ...(route.listing ? [families.list] : []),
   ]
-  const others: string[] = [settings['limits.tooLarge']]
+  const others: string[] = []
   // A parameter that is unknown, or repeated.
   if (!route.listing) others.push('VALIDATION.field.unknown', 'VALIDATION.field.format')
-  if (mayBeBlocked(route)) others.push('POLICY.account.locked')
+  if (isForTenants(route)) others.push('POLICY.account.locked')
   if (isDeprecated(route, settings)) others.push(settings['versioning.sunset'].code)
   if (route.reply.etag && !hasBody(route)) others.push('CONFLICT.etag.mismatch')
   if (isKeyed) others.push(settings['idempotency.missingKey'])
   if (isKeyed && settings['idempotency.whilePending'].status === 409)
     others.push('CONFLICT.idempotency.in_progress')
   // A route without options ignores all that could be invalid.
-  const codes = catalog.filter(
-    (code) => !route.ignoresOptions || !code.startsWith('VALIDATION.') || statusOf(code, settings) === 413,
-  )
-  return codes.filter((code) => others.includes(code) || expressions.some((one) => one.test(code)))
+  const codes = catalog.filter((code) => !route.ignoresParameters || !code.startsWith('VALIDATION.'))
+  const common = codes.filter((code) => others.includes(code) || expressions.some((one) => one.test(code)))
+  // The code of a 413 may have another status elsewhere.
+  return [{ code: settings['limits.tooLarge'], status: 413 }, ...common.map((code) => ({ code }))]
 }
 
 /** Returns whether the profile sets a sunset date for the operation. */
@@ -69,7 +69,6 @@ export function statusOf(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.if_match.required') return settings['codes.missingIfMatch']
   if (code === 'AUTHZ.scope.tenant') return settings['auth.crossTenantStatus']
   if (families.session.test(code)) return settings['auth.csrf'].status
-  if (code === settings['limits.tooLarge']) return 413
   if (code === settings['versioning.sunset'].code) return settings['versioning.sunset'].status
   return errorCatalog[code].http
 }
@@ -88,8 +87,10 @@ function responsesOf(route: Route, settings: Settings): ErrorResponse[] {
   const own = route.errors
     .map((error): RouteError => (typeof error === 'string' ? { code: error } : error))
     .filter(({ when }) => when?.(settings) ?? true)
-  const common = commonCodesOf(route, settings).map((code): RouteError => ({ code }))
-  const byStatus = Map.groupBy([...own, ...common], ({ code, status }) => status ?? statusOf(code, settings))
+  const byStatus = Map.groupBy(
+    [...own, ...commonErrorsOf(route, settings)],
+    ({ code, status }) => status ?? statusOf(code, settings),
+  )
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return sorted.map(([status, errors]) => {
     const codes = inOrder(errors)

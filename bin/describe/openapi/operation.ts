@@ -128,7 +128,7 @@ function keyDescription(route: Route, settings: Settings): string {
 
 function securityOf(route: Route, settings: Settings): Json[] {
   if (route.auth === 'none') return []
-  if (route.auth === 'signature') return [{ signature: [] }]
+  if (route.auth === 'signature') return [{ [route.signer ? 'stripeSignature' : 'signature']: [] }]
   const scopes = tokenScopes(route, settings)
   const apiKey = keyScopesOf(route, settings) ? [{ apiKey: scopes }] : []
   const session = takesSession(route, settings) ? [{ session: [], csrf: [] }] : []

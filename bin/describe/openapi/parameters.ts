@@ -18,7 +18,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(route.ifMatch || readsTag ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),
     'CorrelationId',
-    ...(route.ignoresOptions ? [] : ['RequestTimeout']),
+    ...(route.ignoresParameters ? [] : ['RequestTimeout']),
     ...['Traceparent', 'Tracestate', 'Baggage'],
   ]
   return [
@@ -26,8 +26,12 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
     ...(listing ? listParameters(route, listing, settings) : queryParameters(route, settings)),
     ...(reason ? [reasonHeader(reason(settings))] : []),
-    ...Object.entries(route.headers?.(settings) ?? {}).map(([name, { description, required, key }]) =>
-      header(name, description, { required, ...openPoint(key) }),
+    ...Object.entries(route.headers?.(settings) ?? {}).map(([name, { description, required, key, schema }]) =>
+      header(name, description, {
+        required,
+        ...(schema && { schema: jsonSchema(schema) }),
+        ...openPoint(key),
+      }),
     ),
     ...shared.map((name) => reference('parameters', name)),
   ]

@@ -1,6 +1,6 @@
 import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
-import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 import { header, pageSize, path, query } from './parameter.ts'
 import { type Json, openPoint } from './schemas.ts'
 

@@ -17,7 +17,7 @@ export async function guidePages(settings: Settings): Promise<[string, string][]
     files.map(async (file): Promise<[string, string]> => {
       const text = await readFile(join(folder, file), 'utf8')
       if (!file.endsWith('.md')) return [file, text]
-      const page = textPage('Guide', await htmlOf(withLinks(withRoles(text, settings))))
+      const page = textPage('Guide', await htmlOf(withLinks(withSettings(text, settings))))
       return [pageOf(file), page]
     }),
   )
@@ -31,10 +31,55 @@ function withLinks(markdown: string): string {
   return markdown.replace(/\]\(([\w-]+\.md)\)/g, (_, file: string) => `](${pageOf(file)})`)
 }
 
-/** Replaces the table of roles with that of a deployment. */
-export function withRoles(markdown: string, settings: Settings): string {
-  const table = () => `<!-- roles -->\n${rolesTable(settings)}\n<!-- /roles -->`
-  return markdown.replace(/<!-- roles -->[\s\S]*<!-- \/roles -->/, table)
+/** Replaces the tables of roles and of deliveries with those of a deployment. */
+export function withSettings(markdown: string, settings: Settings): string {
+  const tables = { roles: rolesTable, deliveries: deliveriesTable }
+  return Object.entries(tables).reduce((page, [name, table]) => {
+    const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+    return page.replace(RegExp(`${start}[\\s\\S]*${end}`), () => `${start}\n${table(settings)}\n${end}`)
+  }, markdown)
+}
+
+function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** Returns the times and numbers of deliveries that a subscriber sees, as a table in Markdown. */
+function deliveriesTable(settings: Settings): string {
+  const { timeouts, pauseSeconds, maxPauseSeconds } = settings['deliveries.breaker']
+  const pauses = settings['deliveries.schedule'].retriesAfterSeconds.map(durationOf).join(', ')
+  return tableOf(
+    ['What', 'Here'],
+    [
+      ['Time for an answer', durationOf(settings['deliveries.timeoutSeconds'])],
+      ['Attempts', `at once, then after ${pauses}, each with a random deviation`],
+      [
+        'Calls in a row without an answer in time, after which all deliveries to the endpoint pause',
+        `${timeouts}`,
+      ],
+      ['Pause', `${durationOf(pauseSeconds)}, up to ${durationOf(maxPauseSeconds)} while it does not answer`],
+      [
+        'Time of calls that fail, without a success, after which the endpoint is disabled',
+        durationOf(settings['deliveries.disableAfterDays'] * 86_400),
+      ],
+      ['Time for which a delivery is kept', durationOf(settings['deliveries.retentionDays'] * 86_400)],
+      [
+        'Time after a rotation for which the old secret signs, too',
+        durationOf(settings['subscribers.secretOverlapSeconds']),
+      ],
+    ],
+  )
+}
+
+/** Returns seconds in the largest unit that counts them whole. */
+function durationOf(seconds: number): string {
+  const units = { day: 86_400, hour: 3600, minute: 60, second: 1 }
+  const [name, unit] = Object.entries(units).find(([, one]) => seconds >= 2 * one && seconds % one === 0) ?? [
+    'second',
+    1,
+  ]
+  const count = seconds / unit
+  return `${count} ${count === 1 ? name : `${name}s`}`
 }
 
 /** Returns the operations with their roles and scopes, as a table in Markdown. */
@@ -49,7 +94,7 @@ function rolesTable(settings: Settings): string {
     'Scope of an API key',
   ]
   const rows = routes.map(({ route }) => [operationOf(route, settings), ...accessOf(route, settings)])
-  return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return tableOf(heads, rows)
 }
 
 function operationOf(route: Route, settings: Settings): string {

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { CodeChanges } from '#shared/codes/code.ts'
 import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { openPoint, perSettings, publishedAs } from '#shared/settings/per-settings.ts'
+import { describedAs, openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 /** Any object. Valibot's record drops keys such as `constructor` and `__proto__`, and accepts arrays. */
 const AnyObject = Object.assign(
@@ -23,7 +23,7 @@ const CodeUpdate = perSettings((settings) => {
 
 const Body = perSettings((settings) => {
   const items = v.pipe(
-    v.array(v.pipe(v.unknown(), publishedAs(CodeUpdate(settings)))),
+    v.array(v.pipe(v.unknown(), describedAs(CodeUpdate(settings)))),
     v.minLength(1),
     v.maxLength(settings['codes.bulkUpdate'].maxItems),
     openPoint('codes.bulkUpdate'),

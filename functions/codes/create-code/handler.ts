@@ -1,4 +1,4 @@
-import { makeCode, viewOf } from '#shared/codes/code.ts'
+import { Code, makeCode } from '#shared/codes/code.ts'
 import { newCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
@@ -8,7 +8,7 @@ export const endpoint = defineEndpoint(route, {
   decide({ body }, { settings, newId, scope, caller }) {
     const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
     const code = makeCode(body, origin, settings)
-    return created(viewOf(code, settings), {
+    return created(Code.viewOf(code), {
       location: `${route.path}/${code.id}`,
       writes: newCode(code),
     })

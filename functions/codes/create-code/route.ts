@@ -1,4 +1,4 @@
-import { CodeView, NewCode } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -12,7 +12,7 @@ export const route = defineRoute({
   access: 'create',
   scope: 'codes:write',
   idempotency: 'required',
-  body: NewCode,
+  body: Code.request,
   example: (settings) => ({
     code: 'SUMMER-10',
     type: Object.keys(settings['codes.types'])[0],
@@ -25,7 +25,7 @@ export const route = defineRoute({
       const status = settings['codes.replayStatus']
       return status === 'original' ? undefined : status
     },
-    schema: CodeView,
+    schema: Code.view,
     etag: true,
     location: true,
   },

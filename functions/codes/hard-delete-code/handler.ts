@@ -10,7 +10,7 @@ export const endpoint = defineEndpoint(route, {
   async decide({ params, precondition, reason = '' }, context) {
     return decide()
 
-    async function decide(): Promise<Decision> {
+    async function decide(): Promise<Decision<undefined>> {
       const code = await readCode(context, params.id ?? '')
       checkPrecondition(precondition, codeEtag(code, context.settings))
       return noContent({

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { BulkView } from '#shared/platform/jobs/bulk-saga.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { importColumns } from '#shared/settings/import-columns.ts'
 import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
@@ -15,8 +16,8 @@ export const route = defineRoute({
   access: 'transfer',
   scope: 'codes:write',
   idempotency: 'accepted',
-  body: perSettings((settings) => {
-    const columns = settings['codes.import'].columns.join(', ')
+  body: perSettings(() => {
+    const columns = importColumns.join(', ')
     const rows = `CSV in UTF-8, separated by commas; a byte order mark is optional. A header, then one row per code. Required columns: ${columns}. The column state is optional.`
     return v.pipe(v.string(), v.description(rows), openPoint('codes.import'))
   }),

@@ -1,4 +1,4 @@
-import { viewOf } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { asCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
@@ -8,7 +8,7 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide(input, context) {
-    return listDecision(route, input, context, (item) => viewOf(asCode(item), context.settings))
+    return listDecision(route, input, context, { resource: Code, stored: asCode })
   },
 })
 

@@ -1,4 +1,4 @@
-import { CodeView } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { codeListing } from '#shared/codes/code-listing.ts'
 import { listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -19,7 +19,7 @@ export const route = defineRoute({
   listing: codeListing,
   reply: {
     status: () => 200,
-    schema: perSettings((settings) => listEnvelope('DiscountCodeList', CodeView(settings))),
+    schema: perSettings((settings) => listEnvelope('DiscountCodeList', Code.view(settings))),
     etag: true,
   },
   errors: [],

@@ -1,4 +1,4 @@
-import { viewOf } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { readCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { fail } from '#shared/platform/base/failure.ts'
@@ -10,7 +10,7 @@ export const endpoint = defineEndpoint(route, {
     const { settings } = context
     const code = await readCode(context, params.id ?? '')
     if (code.soft_deleted && settings['codes.readOfSoftDeleted'] === 404) throw fail('NOT_FOUND.code')
-    return ok(viewOf(code, settings))
+    return ok(Code.viewOf(code))
   },
 })
 

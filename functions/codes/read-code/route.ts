@@ -1,4 +1,4 @@
-import { CodeView } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -12,7 +12,7 @@ export const route = defineRoute({
   access: 'read',
   scope: 'codes:read',
   idempotency: 'none',
-  reply: { status: () => 200, schema: CodeView, etag: true },
+  reply: { status: () => 200, schema: Code.view, etag: true },
   errors: ['NOT_FOUND.code'],
   uses: [],
   table: { get: ['code'], find: ['code'] },

@@ -1,4 +1,4 @@
-import { restoreCode, viewOf } from '#shared/codes/code.ts'
+import { Code, type CodeView, restoreCode } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { changedCode, codeEtag, readCode, restoreLock } from '#shared/codes/code-store.ts'
@@ -13,15 +13,15 @@ export const endpoint = defineEndpoint(route, {
     const { settings, now } = context
     return decide()
 
-    async function decide(): Promise<Decision> {
+    async function decide(): Promise<Decision<CodeView>> {
       const code = await readCode(context, params.id ?? '')
       if (!mayStart('restore', code.state, settings)) {
         if (settings['codes.restoreOfLive'] === 409) throw fail('CONFLICT.not_deleted')
-        return ok(viewOf(code, settings))
+        return ok(Code.viewOf(code))
       }
       checkPrecondition(precondition, codeEtag(code, settings))
       const after = restoreCode(code, settings, now())
-      return ok(viewOf(after, settings), {
+      return ok(Code.viewOf(after), {
         writes: [changedCode(code, after, 'restore', settings), ...restoreLock(code, after)],
         audit: auditOfChange('restore', code, after),
         async onConflict(existing) {

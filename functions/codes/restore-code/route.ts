@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CodeView } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 const NoFields = v.pipe(v.strictObject({}), v.title('NoFields'))
@@ -18,7 +18,7 @@ export const route = defineRoute({
   ifMatch: 'accepted',
   body: () => NoFields,
   example: () => ({}),
-  reply: { status: () => 200, schema: CodeView, etag: true },
+  reply: { status: () => 200, schema: Code.view, etag: true },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'CONFLICT.not_deleted', 'CONFLICT.code.exists'],
   uses: [],
   table: { get: ['code'], find: ['code'], put: ['code', 'code_lock'], delete: ['code_lock'] },

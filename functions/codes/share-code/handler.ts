@@ -1,4 +1,4 @@
-import { viewOf } from '#shared/codes/code.ts'
+import { Code } from '#shared/codes/code.ts'
 import { auditOfCode } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
@@ -21,7 +21,7 @@ export const endpoint = defineEndpoint(route, {
     const { status, body: shown } = settings['codes.share']
     const effects = { audit: { ...auditOfCode('share', code), after: { grantee_tenant } } }
     return shown === 'code'
-      ? ok(viewOf(code, settings), { status, ...effects })
+      ? ok(Code.viewOf(code), { status, ...effects })
       : noContent({ status, ...effects })
   },
 })

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import { CodeView } from '#shared/codes/code.ts'
-import { tenantNamePattern } from '#shared/platform/identity/caller.ts'
+import { Code } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint, perSettings } from '#shared/settings/per-settings.ts'
+import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 
 const Share = perSettings((settings) => {
   const grantee_tenant = v.pipe(
@@ -32,7 +32,7 @@ export const route = defineRoute({
   reply: {
     status: (settings) => settings['codes.share'].status,
     schema: perSettings((settings) =>
-      settings['codes.share'].body === 'code' ? CodeView(settings) : v.undefined(),
+      settings['codes.share'].body === 'code' ? Code.view(settings) : v.undefined(),
     ),
   },
   errors: [

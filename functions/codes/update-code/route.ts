@@ -1,4 +1,4 @@
-import { CodeChanges, CodeView } from '#shared/codes/code.ts'
+import { Code, CodeChanges } from '#shared/codes/code.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -16,7 +16,7 @@ export const route = defineRoute({
   ifMatch: 'required',
   body: CodeChanges,
   example: () => ({ name: 'Late summer sale' }),
-  reply: { status: () => 200, schema: CodeView, etag: true },
+  reply: { status: () => 200, schema: Code.view, etag: true },
   errors: [
     'NOT_FOUND.code',
     'AUTHZ.field.denied',

@@ -1,17 +1,10 @@
 import * as v from 'valibot'
+import { CartId } from '#shared/carts/cart.ts'
 import { CodeText } from '#shared/codes/code-text.ts'
+import { Discount } from '#shared/discounts/verify-discount.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { openPoint } from '#shared/settings/per-settings.ts'
 
 const DiscountRequest = v.pipe(v.strictObject({ code: CodeText }), v.title('DiscountRequest'))
-
-const Discount = v.pipe(
-  v.strictObject({
-    applied: v.boolean(),
-    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
-  }),
-  v.title('Discount'),
-)
 
 export const route = defineRoute({
   operation: 'discount.verify',
@@ -25,13 +18,17 @@ export const route = defineRoute({
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
   headers: (settings) => ({
-    [settings['discount.cart'].header]: { description: 'The id of the cart.', key: 'discount.cart' },
+    [settings['discount.cart'].header]: {
+      description: 'The id of the cart. A new cart may take 2 s until it is known.',
+      key: 'discount.cart',
+      schema: CartId,
+    },
   }),
   body: () => DiscountRequest,
   example: () => ({ code: 'SUMMER-10' }),
   reply: { status: () => 200, schema: () => Discount },
   // A shop's one key verifies for all its customers: only wrong codes are guesses.
-  isFailure: (body) => (body as v.InferOutput<typeof Discount>).applied === false,
+  isFailure: (body) => (body as Discount).applied === false,
   errors: [
     'VALIDATION.code.length.exceeds',
     'VALIDATION.code.charset',
@@ -41,7 +38,8 @@ export const route = defineRoute({
       stored: true,
       when: (settings) => settings['discount.rejection'].status === 404,
     },
-    'NOT_FOUND.cart',
+    // A new cart may be on its way, and an id of a cart says nothing about codes.
+    { code: 'NOT_FOUND.cart', uncounted: true },
   ],
   uses: ['secret.read'],
   table: {

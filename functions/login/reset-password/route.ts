@@ -1,4 +1,4 @@
-import { PasswordReset, ResetView } from '#shared/login/login.ts'
+import { PasswordReset, ResetStatus } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
@@ -16,7 +16,7 @@ export const route = defineRoute({
   throttle: (settings) => throttlesBy(settings['passwordReset.countBy'], { limit: 50, windowSeconds: 600 }),
   body: () => PasswordReset,
   example: () => ({ email: 'jane@example.com' }),
-  reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetView },
+  reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetStatus },
   errors: ['VALIDATION.email'],
   uses: ['secret.read'],
   table: { put: ['password_reset'] },

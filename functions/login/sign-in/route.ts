@@ -1,4 +1,4 @@
-import { Credentials, TokensView } from '#shared/login/login.ts'
+import { Credentials, Tokens } from '#shared/login/login.ts'
 import { throttlesBy } from '#shared/login/throttle.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
@@ -22,7 +22,7 @@ export const route = defineRoute({
     }),
   body: () => Credentials,
   example: () => ({ email: 'jane@example.com', password: 'a long one, with 1 digit and Capitals' }),
-  reply: { status: (settings) => settings['login.shape'].status, schema: TokensView },
+  reply: { status: (settings) => settings['login.shape'].status, schema: Tokens },
   errors: [
     'VALIDATION.email',
     'AUTH.invalid_credentials',

@@ -1,5 +1,5 @@
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
-import { viewOf } from '#shared/operations/operation.ts'
+import { type OperationView, viewOf } from '#shared/operations/operation.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
@@ -13,15 +13,15 @@ export const endpoint = defineEndpoint(route, {
     const { settings } = context
     return decide()
 
-    async function decide(): Promise<Decision> {
+    async function decide(): Promise<Decision<OperationView>> {
       const read = await readOperation(context, params.operation_id ?? '')
       // An ended operation is not changed, so no precondition is checked.
-      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read, undefined)))
+      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read)))
       const { operation, writes, audit } = cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),
-        body: viewOf(operation, undefined),
+        body: viewOf(operation),
         headers: isEnded(operation.state) ? {} : retryAfter,
         writes,
         ...(audit && { audit }),

@@ -16,11 +16,11 @@ export const endpoint = defineEndpoint(route, {
     const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }
     const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
     const headers = isEnded(operation.state) ? {} : retryAfter
-    if (key === undefined) return ok(viewOf(operation, undefined), { headers })
+    if (key === undefined) return ok(viewOf(operation), { headers })
     // Each link has another signature, so the tag is weak. It covers everything else, and changes while an earlier link
     // is still valid.
     const period = Math.floor(context.now() / (seconds * 500))
-    const etag = weakEntityTag([viewOf(operation, undefined), period])
+    const etag = weakEntityTag([viewOf(operation), period])
     return ok(viewOf(operation, await context.files().link(key, link)), { etag, headers })
   },
 })

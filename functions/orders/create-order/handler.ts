@@ -1,4 +1,4 @@
-import { newOrder, orderPlaced, placeOrder, viewOf } from '#shared/orders/order.ts'
+import { Order, orderPlaced, orderWrite, placeOrder } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
@@ -6,10 +6,10 @@ import { route } from './route.ts'
 export const endpoint = defineEndpoint(route, {
   decide({ body }, { settings, newId, scope }) {
     const order = placeOrder(body, newId(), scope.tenant, settings)
-    return created(viewOf(order, settings), {
+    return created(Order.viewOf(order), {
       status: route.reply.status(settings),
       location: `${route.path}/${order.id}`,
-      writes: [newOrder(order)],
+      writes: [orderWrite(order)],
       events: orderPlaced(order, settings),
     })
   },

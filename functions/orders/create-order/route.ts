@@ -1,4 +1,4 @@
-import { OrderRequest, OrderView } from '#shared/orders/order.ts'
+import { Order } from '#shared/orders/order.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -13,7 +13,7 @@ export const route = defineRoute({
   idempotency: 'required',
   payloadKilobytes: 32,
   latency: { p95: 400, p99: 1000 },
-  body: OrderRequest,
+  body: Order.request,
   example: (settings) => ({
     cart_id: 'cart-1',
     amount_minor: 1999,
@@ -21,7 +21,7 @@ export const route = defineRoute({
   }),
   reply: {
     status: (settings) => settings['orders.createStatus'],
-    schema: OrderView,
+    schema: Order.view,
     etag: true,
     location: true,
   },

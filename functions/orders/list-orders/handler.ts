@@ -1,4 +1,4 @@
-import { asOrder, viewOf } from '#shared/orders/order.ts'
+import { asOrder, Order } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
@@ -7,7 +7,7 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide(input, context) {
-    return listDecision(route, input, context, (item) => viewOf(asOrder(item), context.settings))
+    return listDecision(route, input, context, { resource: Order, stored: asOrder })
   },
 })
 

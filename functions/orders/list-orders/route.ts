@@ -1,4 +1,4 @@
-import { OrderView } from '#shared/orders/order.ts'
+import { Order } from '#shared/orders/order.ts'
 import { orderListing } from '#shared/orders/order-listing.ts'
 import { listEnvelope } from '#shared/platform/request/list-decision.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -19,7 +19,7 @@ export const route = defineRoute({
   listing: orderListing,
   reply: {
     status: () => 200,
-    schema: perSettings((settings) => listEnvelope('OrderList', OrderView(settings))),
+    schema: perSettings((settings) => listEnvelope('OrderList', Order.view(settings))),
     etag: true,
   },
   errors: [],

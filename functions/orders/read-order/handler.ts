@@ -1,13 +1,12 @@
-import { readOrder, viewOf } from '#shared/orders/order.ts'
+import { Order, readOrder } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   async decide({ params }, context) {
-    const { settings } = context
     const order = await readOrder(context, params.id ?? '')
-    return ok(viewOf(order, settings))
+    return ok(Order.viewOf(order))
   },
 })
 

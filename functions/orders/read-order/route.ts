@@ -1,4 +1,4 @@
-import { OrderView } from '#shared/orders/order.ts'
+import { Order } from '#shared/orders/order.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -13,7 +13,7 @@ export const route = defineRoute({
   idempotency: 'none',
   payloadKilobytes: 24,
   latency: { p95: 200, p99: 600 },
-  reply: { status: () => 200, schema: OrderView, etag: true },
+  reply: { status: () => 200, schema: Order.view, etag: true },
   errors: ['NOT_FOUND.order', 'GONE.order'],
   uses: [],
   table: { get: ['order'], find: ['order'] },

@@ -5,8 +5,10 @@ import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
+/** Apart from its function, because `sagas.finish` finishes its sagas, too. */
 export const endpoint = defineEndpoint(route, {
   decide({ body }, { settings, newId, scope: { tenant } }) {
+    // All of its shards: no list reads refunds (`spread` in keys.ts).
     const id = newId(maxShards)
     return { state: makeRefund(body, { id, tenant_id: tenant, account: accountOf(tenant, settings) }) }
   },

@@ -1,5 +1,5 @@
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { RefundRequest, RefundView } from '#shared/refunds/refund.ts'
+import { Refund } from '#shared/refunds/refund.ts'
 import { settlement } from '#shared/refunds/settle-refund.ts'
 
 export const route = defineRoute({
@@ -15,9 +15,9 @@ export const route = defineRoute({
   idempotency: 'required',
   latency: { p95: 400, p99: 2000 },
   errorBudgetPercent: 0.05,
-  body: () => RefundRequest,
+  body: Refund.request,
   example: () => ({ charge_id: 'ch_1', amount: 500 }),
-  reply: { status: () => 201, schema: RefundView, location: true },
+  reply: { status: () => 201, schema: Refund.view, location: true },
   errors: [
     { code: 'NOT_FOUND.charge', stored: true },
     { code: 'POLICY.refund.exceeds_charge', stored: true },

@@ -1,5 +1,5 @@
 import { defineRoute } from '#shared/platform/request/route.ts'
-import { RefundView } from '#shared/refunds/refund.ts'
+import { Refund } from '#shared/refunds/refund.ts'
 
 export const route = defineRoute({
   operation: 'refunds.read',
@@ -11,7 +11,7 @@ export const route = defineRoute({
   auth: 'bearer',
   access: 'read',
   idempotency: 'none',
-  reply: { status: () => 200, schema: RefundView, etag: true },
+  reply: { status: () => 200, schema: Refund.view, etag: true },
   errors: ['NOT_FOUND.refund'],
   uses: [],
   table: { get: ['refund'], find: ['refund'] },

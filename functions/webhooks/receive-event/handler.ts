@@ -2,7 +2,8 @@ import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { failField } from '#shared/platform/base/failure.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { newInboxItem } from '#shared/webhooks/inbox.ts'
+import { misfitOf } from '#shared/webhooks/event-shape.ts'
+import { inboxKey, newInboxItem } from '#shared/webhooks/inbox.ts'
 import { correlationIdOf } from '#shared/webhooks/webhook-event.ts'
 import { route } from './route.ts'
 
@@ -10,7 +11,7 @@ import { route } from './route.ts'
 const maxStoredBytes = 384 * 1024
 
 export const endpoint = defineEndpoint(route, {
-  decide({ body, headers }, { settings, correlation, now }) {
+  async decide({ body, headers }, { settings, correlation, now, table }) {
     const { idHeader } = settings['webhooks.scheme']
     if (headers[idHeader] !== body.event_id) {
       throw failField('VALIDATION.field.format', 'event_id', {
@@ -28,6 +29,9 @@ export const endpoint = defineEndpoint(route, {
       const problem = { reason: 'too_large', max: maxStoredBytes, actual: size }
       throw failField(settings['limits.tooLarge'], 'body', problem, { http: 413 })
     }
+    const misfit = misfitOf(body, settings)
+    // A duplicate of an event that was stored as one of an unknown version, or under other settings, is no other event.
+    if (misfit && !(await table.get(inboxKey(body.event_id)))) throw misfit
     const status = route.reply.status(settings)
     const correlationId = correlationIdOf(body, settings) ?? correlation.id
     return {

@@ -8,7 +8,7 @@ export const route = defineRoute({
   path: '/v1/webhooks/events',
   summary: 'Receive an event',
   description:
-    'Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. A repeated event gets the same response and changes nothing.',
+    'Receives an event of another service. The signature covers the exact bytes of the body. The event is stored before the response and handled afterwards. One of a type and version that the service handles is refused if its data does not have the shape that asyncapi.json describes. A repeated event gets the same response and changes nothing.',
   auth: 'signature',
   idempotency: 'none',
   headers: ({ 'webhooks.scheme': { idHeader, timestampHeader } }) => ({
@@ -30,6 +30,6 @@ export const route = defineRoute({
   reply: { status: (settings) => settings['webhooks.status'], schema: () => v.undefined() },
   errors: ['VALIDATION.datetime.timezone_required', 'VALIDATION.date.range'],
   uses: ['secret.webhooks'],
-  table: { put: ['inbox'] },
+  table: { get: ['inbox'], put: ['inbox'] },
   impact: 'Events of other services are not received; their senders retry.',
 })

@@ -42,10 +42,11 @@ export function httpFunction(
     timeoutEarlyResponse: () => undefined,
   })
     .handler(async (event, _context, { signal }) => {
-      const context = openRequest(served, toRequest(event), runtime())
+      const opened = openRequest(served, toRequest(event), runtime())
+      const { context } = opened
       const basePath = basePathOf(event, context.environment('BASE_PATH'))
       timeoutResponses.set(event, () => toResult(respondTimeout(context), basePath))
-      return toResult(await handleRequest(context, signal), basePath)
+      return toResult(await handleRequest(opened, signal), basePath)
     })
     .after((request) => {
       request.response ??= timeoutResponses.get(request.event)?.()

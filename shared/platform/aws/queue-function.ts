@@ -1,4 +1,5 @@
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
+import type { Settings } from '../../settings/register.ts'
 import { lazy } from '../base/cached-load.ts'
 import { type Clock, newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
@@ -9,13 +10,11 @@ import { powertoolsLog } from './powertools-log.ts'
 import { type Adapters, deployedRuntime } from './runtime.ts'
 import { changeVisibility } from './sqs.ts'
 
-/** The time in which messages are handed back to the queue. */
+/** The time in which failed messages are handed back to the queue. */
 const handBackMilliseconds = 3000
-/** The pause of a message that nobody has worked on. */
-const handBackSeconds = 1
 
 /** The dependencies of the work on messages. */
-interface QueueWork {
+export interface Batch {
   runtime: Pick<Runtime, 'clock' | 'log'>
   /** The log code of a failed message. */
   failure: LogCode
@@ -25,24 +24,20 @@ interface QueueWork {
   makeVisible(record: SQSRecord, seconds: number): Promise<void>
 }
 
-/** The dependencies of the work on one message after another. */
-export interface Batch extends QueueWork {
-  work(body: string): Promise<unknown>
-  /** Returns the remaining time of the function, in milliseconds. */
-  remaining(): number
+/** Options of a function that a queue feeds. */
+type QueueOptions = Adapters & {
+  queue: TaskQueue
+  failure: LogCode
+  milliseconds?: number
+  /** Those of the deployment if absent. */
+  settings?: Settings
 }
 
-/** Options of a function that a queue feeds. */
-type QueueOptions = Adapters & { queue: TaskQueue; failure: LogCode; milliseconds?: number }
-
-type QueueHandler = (
-  event: SQSEvent,
-  lambda: Pick<Context, 'getRemainingTimeInMillis'>,
-) => Promise<SQSBatchResponse>
+type QueueHandler = (event: SQSEvent) => Promise<SQSBatchResponse>
 
 /**
- * Turns work on the messages of a queue into a function. It processes one message after another. Only a message that
- * fails is retried, after a growing pause, until the queue moves it to the dead-letter queue.
+ * Turns work on one message of a queue into a function. Only a message that fails is retried, after a growing pause, until
+ * the queue moves it to the dead-letter queue.
  * @param failure the log code of a failed message
  * @param milliseconds the time limit of the work on one message
  */
@@ -51,19 +46,18 @@ export function queueFunction(
   work: (body: string, context: WorkContext) => Promise<unknown>,
 ): QueueHandler {
   const open = queueWork(options)
-  return ({ Records }, lambda) => {
-    const { openContext, ...dependencies } = open()
-    return processBatch(Records, {
-      ...dependencies,
-      work: (body) => work(body, openContext()),
-      remaining: () => lambda.getRemainingTimeInMillis(),
-    })
+  return ({ Records }) => {
+    const { openContext, ...batch } = open()
+    return processBatch(
+      Records,
+      Records.map(async ({ body }) => work(body, openContext())),
+      batch,
+    )
   }
 }
 
 /**
- * Turns work on the messages of a queue into a function that works on all messages of a batch at the same time. A message
- * that fails is retried as with `queueFunction`.
+ * Turns work on all messages of a batch into a function. A message that fails is retried as with `queueFunction`.
  * @param work returns the outcome of each message, in their order
  */
 export function batchFunction(
@@ -72,16 +66,16 @@ export function batchFunction(
 ): QueueHandler {
   const open = queueWork(options)
   return ({ Records }) => {
-    const { openContext, ...dependencies } = open()
+    const { openContext, ...batch } = open()
     const bodies = Records.map(({ body }) => body)
-    return processTogether(Records, work(bodies, openContext()), dependencies)
+    return processBatch(Records, work(bodies, openContext()), batch)
   }
 }
 
 /** Returns the dependencies of a function, which share one runtime. */
-function queueWork({ queue, failure, milliseconds = 10_000, ...adapters }: QueueOptions) {
-  const deployed = lazy(() => deployedRuntime({ log: powertoolsLog, ...adapters }))
-  return (): QueueWork & { openContext(): WorkContext } => {
+function queueWork({ queue, failure, milliseconds = 10_000, settings, ...adapters }: QueueOptions) {
+  const deployed = lazy(() => deployedRuntime({ log: powertoolsLog, ...adapters }, settings))
+  return (): Batch & { openContext(): WorkContext } => {
     const runtime = deployed()
     return {
       ...{ runtime, failure, milliseconds },
@@ -97,41 +91,22 @@ function queueWork({ queue, failure, milliseconds = 10_000, ...adapters }: Queue
 }
 
 /**
- * Processes messages while the limit of one more is left, and hands the others back, so that no batch outlives its
- * function: a function that is stopped would return no result, and all its messages would be repeated.
+ * Waits for the work on all messages, which goes on at the same time, and hands back those that failed. So each receive
+ * of a message is an attempt, and no batch outlives its function: a function that is stopped would return no result, and
+ * all its messages would be repeated.
+ * @param works the work on each message, in their order
  */
 export async function processBatch(
   records: readonly SQSRecord[],
-  { work, remaining, ...dependencies }: Batch,
-): Promise<SQSBatchResponse> {
-  const { milliseconds } = dependencies
-  const later: Later[] = []
-  for (const record of records) {
-    if (remaining() < milliseconds + handBackMilliseconds) {
-      later.push({ record, seconds: handBackSeconds })
-      continue
-    }
-    try {
-      await within(milliseconds, work(record.body))
-    } catch (fault) {
-      later.push(failed(record, fault, dependencies))
-    }
-  }
-  return handBack(later, dependencies)
-}
-
-/** Waits for the work on all messages, and hands back those that failed. */
-async function processTogether(
-  records: readonly SQSRecord[],
   works: readonly Promise<unknown>[],
-  dependencies: QueueWork,
+  batch: Batch,
 ): Promise<SQSBatchResponse> {
-  const ended = await Promise.allSettled(works.map((work) => within(dependencies.milliseconds, work)))
+  const ended = await Promise.allSettled(works.map((work) => within(batch.milliseconds, work)))
   const later = records.flatMap((record, index) => {
     const end = ended[index]
-    return end?.status === 'rejected' ? [failed(record, end.reason, dependencies)] : []
+    return end?.status === 'rejected' ? [failed(record, end.reason, batch)] : []
   })
-  return handBack(later, dependencies)
+  return handBack(later, batch)
 }
 
 /** A message that becomes visible again after a number of seconds. */
@@ -140,14 +115,14 @@ interface Later {
   seconds: number
 }
 
-function failed(record: SQSRecord, fault: unknown, { runtime, failure }: QueueWork): Later {
+function failed(record: SQSRecord, fault: unknown, { runtime, failure }: Batch): Later {
   const { clock, log } = runtime
   const attempt = Number(record.attributes.ApproximateReceiveCount)
   log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
   return { record, seconds: retryDelaySeconds(attempt + 1, clock) }
 }
 
-async function handBack(later: readonly Later[], { makeVisible }: QueueWork): Promise<SQSBatchResponse> {
+async function handBack(later: readonly Later[], { makeVisible }: Batch): Promise<SQSBatchResponse> {
   // If this fails, the queue's visibility timeout applies.
   const handedBack = later.map(({ record, seconds }) => makeVisible(record, seconds))
   await within(handBackMilliseconds, Promise.allSettled(handedBack)).catch(() => undefined)

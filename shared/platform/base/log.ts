@@ -54,7 +54,11 @@ export type LogCode =
   | 'PROBE_FAILED'
 
 /** What an operator must look at, each with its alarm. */
-export type AlertCode = 'REFUND_PAID_LATE' | 'SUBSCRIBER_DISABLED' | 'CARRIER_REFUSED'
+export type AlertCode =
+  | 'REFUND_PAID_LATE'
+  | 'PROVIDER_ACCOUNT_LOST'
+  | 'SUBSCRIBER_DISABLED'
+  | 'CARRIER_REFUSED'
 /** A tenant, with its subscriber if the alert is about one; or an event or a task, and the kind of the item that carried it. */
 export type AlertSubject = { tenant: string; subscriber?: string } | { kind: string; carried: string }
 

@@ -9,8 +9,11 @@ import {
 import type { Settings } from '../../settings/register.ts'
 import type { Budget, Clock } from './clock.ts'
 
-/** The secrets that operators store: the payment provider's key, the keys that sign webhooks and the probe's API key. */
-export type SecretName = 'payments' | 'webhooks' | 'probe'
+/**
+ * The secrets that operators store: the payment provider's key, the keys that sign webhooks, those that sign Stripe's, and the
+ * probe's API key.
+ */
+export type SecretName = 'payments' | 'webhooks' | 'stripe_webhooks' | 'probe'
 
 /** The dependencies of a read of a secret. */
 export interface SecretRead {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
+import type { Resource } from '../base/resource.ts'
 import { utc } from '../formats/text.ts'
 import type { PartitionKind } from '../table/keys.ts'
 import type { OutgoingEvent } from './outbox.ts'
@@ -53,7 +54,7 @@ function headOf({ type, version, carriers }: PublishedDefinition): Pick<Outgoing
   return { name: `${type}.v${version}`, carriers }
 }
 
-/** The common properties of the data of all events. */
+/** The properties of all events: the id and the tenant of what the event is about. */
 export const subject = { id: v.string(), tenant_id: v.string() }
 
 /** Returns the kinds of items that may carry each type, in every version: all that the relay knows of events. */
@@ -67,34 +68,35 @@ export function carriersOf(definitions: readonly PublishedDefinition[]): Carrier
 /** The events about a resource whose data the setting events.payloads decides. */
 type ResourceEvent = keyof Settings['events.payloads']
 
-type ResourceEventDefinition = PublishedDefinition & { type: ResourceEvent }
+type ResourceEventDefinition<View extends object> = PublishedDefinition & {
+  type: ResourceEvent
+  resource: Resource<View>
+}
 
 /**
  * Defines an event whose data is the id and tenant of a resource, or the resource as callers read it. Settings decide
  * which.
- * @param view the schema of the resource in responses
  */
-export function defineResourceEvent({
-  view,
-  ...definition
-}: Omit<ResourceEventDefinition, 'data'> & {
-  view: (settings: Settings) => { entries: v.ObjectEntries }
-}): ResourceEventDefinition {
+export function defineResourceEvent<View extends object>(
+  definition: Omit<ResourceEventDefinition<View>, 'data'>,
+): ResourceEventDefinition<View> {
+  const { type, resource } = definition
   const data = (settings: Settings) => {
-    const fields = showsResource(definition.type, settings) ? view(settings).entries : {}
+    const fields = showsResource(type, settings) ? resource.shownEntries(settings) : {}
     return v.pipe(v.strictObject({ ...fields, ...subject }), openPoint('events.payloads'))
   }
   return { ...definition, data }
 }
 
 /** Returns an event about a resource. */
-export function resourceEvent<Resource extends { id: string; tenant_id: string }>(
-  definition: ResourceEventDefinition,
-  resource: Resource,
-  { viewOf, settings }: { viewOf: (resource: Resource, settings: Settings) => object; settings: Settings },
+export function resourceEvent<View extends object>(
+  definition: ResourceEventDefinition<View>,
+  stored: View & { id: string; tenant_id: string },
+  settings: Settings,
 ): OutgoingEvent {
-  const { id, tenant_id } = resource
-  const fields = showsResource(definition.type, settings) ? viewOf(resource, settings) : {}
+  const { id, tenant_id } = stored
+  const { type, resource } = definition
+  const fields = showsResource(type, settings) ? resource.shown(resource.viewOf(stored), settings) : {}
   return { ...headOf(definition), data: { ...fields, id, tenant_id } }
 }
 

@@ -154,7 +154,9 @@ function typeOf(name: string): Pick<PublishedEvent, 'type' | 'version'> {
 function dataOf({ name, data }: Exclude<StoredEvent, string>, item: Item): EventData {
   const tenant_id = tenantOf(item)
   if (tenant_id === undefined) throw new Error(`${name} is of no tenant`)
-  return { id: item.sk, ...data, tenant_id }
+  // A tenant among the data is not one that the platform stored there.
+  const { tenant_id: _, ...rest } = data ?? {}
+  return { id: item.sk, tenant_id, ...rest }
 }
 
 /** A queue of tasks. */

@@ -91,18 +91,19 @@ export function recordKey(tenant: string, principal: string, operation: string, 
   return { pk: `idempotency#${createHash('sha256').update(scope).digest('base64url')}`, sk: 'record' }
 }
 
-/** A request whose record is read. */
-interface RecordQuery {
-  table: Table
-  keyed: Pick<KeyedRequest, 'key'>
-  clock: Clock
-}
-
 /** Returns the record of a key that has not expired. */
-export async function findRecord(query: RecordQuery): Promise<IdempotencyRecord | undefined> {
-  const item = await query.table.get(query.keyed.key)
+export async function findRecord({
+  keyed,
+  table,
+  clock,
+}: {
+  keyed: Pick<KeyedRequest, 'key'>
+  table: Table
+  clock: Clock
+}): Promise<IdempotencyRecord | undefined> {
+  const item = await table.get(keyed.key)
   const record = item && asRecord(item)
-  return record && record.expires_at > query.clock.now() / 1000 ? record : undefined
+  return record && record.expires_at > clock.now() / 1000 ? record : undefined
 }
 
 export function finishedRecord(
@@ -157,12 +158,12 @@ export function newLease({ clock }: { clock: Clock }): Lease {
 }
 
 /** The condition that a record is still pending under this lease. */
-export function heldBy({ lease_id }: Lease): Condition {
+export function ifHeldBy({ lease_id }: Lease): Condition {
   return { matches: { state: 'pending', lease_id } }
 }
 
 /** The condition that there is no record, or an expired one. */
-export function isNew({ clock }: { clock: Clock }): Condition {
+export function ifNewOrExpired({ clock }: { clock: Clock }): Condition {
   return { absentOrExpiredBy: Math.floor(clock.now() / 1000) }
 }
 
@@ -180,16 +181,9 @@ export interface PendingSaga extends Key {
   tenant: string
 }
 
-/** The request of a saga. */
-interface SagaRequest {
-  operation: string
-  keyed: KeyedRequest
-  correlation: Correlation
-}
-
 /** Returns the change that adds the entry of a saga, if the service can finish it. */
 export function addPendingSaga(
-  { operation, keyed, correlation }: SagaRequest,
+  { operation, keyed, correlation }: { operation: string; keyed: KeyedRequest; correlation: Correlation },
   { entry }: RecordedSaga,
 ): Change[] {
   if (entry === undefined) return []

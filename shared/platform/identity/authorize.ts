@@ -118,14 +118,6 @@ export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer'
   return permissions[access][role === 'Service' ? actsAs : role]
 }
 
-/** The dependencies of a read by id. */
-export interface ReadContext {
-  table: Table
-  scope: Scope
-  settings: Settings
-  isBlocked: BlockCheck
-}
-
 /**
  * Reads an item by id within the caller's scope. An item of another tenant gets the same response as an absent one,
  * after the same work: both look it up by id and write an audit record.
@@ -133,7 +125,12 @@ export interface ReadContext {
  *   POLICY.account.locked if an Admin names an item of another tenant that is blocked
  */
 export async function locate(
-  { table, scope, settings, isBlocked }: ReadContext,
+  {
+    table,
+    scope,
+    settings,
+    isBlocked,
+  }: { table: Table; scope: Scope; settings: Settings; isBlocked: BlockCheck },
   entity: Entity,
   id: string,
   missing: ErrorCode,

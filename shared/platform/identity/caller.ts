@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net'
-import { perSettings } from '../../settings/per-settings.ts'
 import type { HttpRequest } from '../base/http.ts'
 
 /** The roles, weakest first; Service is outside this order. */
@@ -31,13 +30,6 @@ export function roleFromClaim(claim: unknown): Role | undefined {
 export function principalOf(caller: Caller | undefined): string {
   return caller ? JSON.stringify([caller.claims.iss, caller.sub]) : ''
 }
-
-/** Returns the pattern of the tenant names that a deployment accepts (setting requests.tenantName). */
-export const tenantNamePattern = perSettings((settings) => {
-  const { punctuation, maxLength } = settings['requests.tenantName']
-  const others = ['.', '_', '-'].filter((character) => punctuation.includes(character)).join('')
-  return new RegExp(`^[A-Za-z0-9][A-Za-z0-9${others}]{0,${maxLength - 1}}$`)
-})
 
 /**
  * Returns the source by which throttles count a request: an IPv4 address, or the /64 network of an IPv6 address. One

@@ -6,24 +6,39 @@ import type { HttpRequest } from '../base/http.ts'
 /** More than any sender sends while it rotates its key. */
 const maxSignatures = 16
 
+/** Returns the known secret, or reads it again. */
+type ReadSecret = (options?: { renew: true }) => Promise<string>
+
 /**
  * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
- * `id.timestamp.body`, with the raw bytes of the body. A recent, well-formed signature of an unknown key may be one of a key
- * that was just stored, so the secret is read again before it is rejected.
- * @param readSecret returns the known secret, or reads it again; see `webhookKeys`
+ * `id.timestamp.body`, with the raw bytes of the body.
+ * @param readSecret see `webhookKeys`
  * @param now milliseconds since 1970
  * @throws AUTH.invalid_credentials for any problem with the request; the error of a read
  */
-export async function verifySender(
+export function verifySender(
   request: HttpRequest,
-  readSecret: (options?: { renew: true }) => Promise<string>,
+  readSecret: ReadSecret,
   settings: Settings,
   now: number,
 ): Promise<void> {
+  return verifyBySecret(readSecret, (secret) => hasKnownSignature(request, secret, settings, now))
+}
+
+/**
+ * Verifies a request by a secret. A signature of an unknown key may be one of a key that was just stored, so the secret is
+ * read again before the request is rejected.
+ * @param isSigned returns whether the request is signed with a key of this secret
+ * @throws AUTH.invalid_credentials if it is not; the error of a read
+ */
+export async function verifyBySecret(
+  readSecret: ReadSecret,
+  isSigned: (secret: string) => boolean,
+): Promise<void> {
   const known = await readSecret()
-  if (hasKnownSignature(request, known, settings, now)) return
+  if (isSigned(known)) return
   const current = await readSecret({ renew: true }).catch(byUnknownSignature)
-  if (current === known || !hasKnownSignature(request, current, settings, now)) throw invalidSignature()
+  if (current === known || !isSigned(current)) throw invalidSignature()
 }
 
 /** Throws the failure of a renewal. Anyone can send unknown signatures while the secret cannot be read. */

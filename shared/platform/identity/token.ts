@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
+import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail, unseen } from '../base/failure.ts'
-import { type Caller, roleFromClaim, tenantNamePattern } from './caller.ts'
+import { type Caller, roleFromClaim } from './caller.ts'
 import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
 
 /** In characters; longer than any legitimate token. Checked before parsing. */

@@ -5,12 +5,9 @@ import type { DeniedAction } from '../audit/denials.ts'
 import type { Decision, Saga, SagaStart } from '../idempotency/decision.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { RequestContext, SagaContext, WorkContext } from '../request/context.ts'
+import type { RequestContext, WorkContext } from '../request/context.ts'
 import type { Input } from '../request/endpoint.ts'
 import { type RowDecision, type RowResult, runRows } from './run-rows.ts'
-
-/** The dependencies of a row. */
-export type RowContext = WorkContext & { scope: Scope; caller: Caller | undefined }
 
 /** An operation on many rows, each decided and committed by itself. */
 interface BulkOperation<Body, Row> {
@@ -22,7 +19,7 @@ interface BulkOperation<Body, Row> {
   keyOf(row: Row): string
   /** Returns the id that the caller has sent for a row, for the result of a row that fails. */
   namedId?(row: Row): string | null
-  decide(row: Row, context: RowContext): Promise<RowDecision>
+  decide(row: Row, context: WorkContext & Pick<RequestContext, 'scope'>): Promise<RowDecision>
   /** Returns the denied action of a row. */
   deniedAction(row: Row): DeniedAction
 }
@@ -41,11 +38,11 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
   return {
     decide(
       { body }: Input<Body>,
-      { newId, scope, caller, settings }: RequestContext,
+      { newId, scope, caller, settings }: Pick<RequestContext, 'newId' | 'scope' | 'caller' | 'settings'>,
     ): SagaStart<BulkState<Row>> {
       return { state: { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller } }
     },
-    saga(context: SagaContext): Saga<BulkState<Row>, readonly RowResult[]> {
+    saga(context: WorkContext): Saga<BulkState<Row>, readonly RowResult[], BulkView> {
       const { settings, report } = context
       return {
         finishedBy: 'caller',
@@ -101,12 +98,13 @@ export const BulkView = perSettings((settings) => {
   }
   return v.pipe(v.strictObject(fields), openPoint('bulk.layout'), v.title('BulkResult'))
 })
+export type BulkView = v.InferOutput<ReturnType<typeof BulkView>>
 
 /** Returns the response to a batch: always 207, whatever the results of its rows. */
 function multiStatus(
   results: readonly (Omit<RowResult, 'id'> & { id: string | null })[],
   settings: Settings,
-): Decision {
+): Decision<BulkView> {
   const { items, counts, firstRow } = settings['bulk.layout']
   const succeeded = results.filter(({ error }) => error === undefined).length
   return {

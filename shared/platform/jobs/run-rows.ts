@@ -1,8 +1,8 @@
 import { messageId } from '../../error-catalog.ts'
 import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { type Details, Failure, fail } from '../base/failure.ts'
-import { type CommitContext, commit } from '../idempotency/commit.ts'
-import type { Effects } from '../idempotency/decision.ts'
+import { commitDecision } from '../idempotency/commit-decision.ts'
+import type { Revisable, Run } from '../idempotency/decision.ts'
 import type { Item } from '../table/keys.ts'
 
 /** The result of one row; rows are numbered from 0 here. */
@@ -16,7 +16,7 @@ export interface RowResult {
 }
 
 /** The decision for one row: the id of its item, and the effects to commit. */
-export interface RowDecision extends Effects<RowDecision> {
+export interface RowDecision extends Revisable<RowDecision> {
   status: number
   id: string
 }
@@ -46,7 +46,10 @@ const rowsAtOnce = 16
  * @returns one result per row, in the order of the rows, numbered from 0
  * @throws retryable failures; completed rows stay completed
  */
-export async function runRows<Row>(batch: Batch<Row>, context: CommitContext): Promise<RowResult[]> {
+export async function runRows<Row>(
+  batch: Batch<Row>,
+  context: Pick<Run, 'table' | 'clock' | 'caller' | 'correlation'>,
+): Promise<RowResult[]> {
   const results: (RowResult | undefined)[] = batch.rows.map(() => undefined)
   for (const done of await rowsDone(batch, context)) results[done.index] = done
   const waiting = batch.rows.map((row, index) => ({ row, index })).filter(({ index }) => !results[index])
@@ -74,7 +77,10 @@ export async function runRows<Row>(batch: Batch<Row>, context: CommitContext): P
 }
 
 /** Returns the results of the rows that any run of the batch has completed. */
-async function rowsDone<Row>({ id }: Batch<Row>, { table }: CommitContext): Promise<RowResult[]> {
+async function rowsDone(
+  { id }: Pick<Batch<never>, 'id'>,
+  { table }: Pick<Run, 'table'>,
+): Promise<RowResult[]> {
   const done: RowResult[] = []
   for (let low = 0; ; low = (done.at(-1)?.index ?? 0) + 1) {
     const range = { partition: partitionOf(id), low: sortKeyOf(low), high: 'g', descending: false }
@@ -88,16 +94,15 @@ async function runRow<Row>(
   batch: Batch<Row>,
   row: Row,
   index: number,
-  context: CommitContext,
+  context: Pick<Run, 'table' | 'clock' | 'caller' | 'correlation'>,
 ): Promise<RowResult> {
   try {
     const decision = await batch.decide(row)
-    const result = await commit(context, decision, ({ status, id }) => ({
-      guard: { item: completedRow(batch, index, { status, id }, context), condition: { absent: true } },
-    }))
-    if ('existing' in result) return resultOf(result.existing)
-    const { status, id } = result.committed
-    return { index, status, id }
+    const committed = await commitDecision(context, decision, ({ status, id }) => {
+      const result = { index, status, id }
+      return { result, guard: { item: completedRow(batch, result, context), condition: { absent: true } } }
+    })
+    return 'existing' in committed ? resultOf(committed.existing) : committed.result
   } catch (thrown) {
     const answer = await writeDenial(thrown, () => batch.deniedAction(row), context)
     const failure = answer instanceof Failure ? answer : fail('INTERNAL.unexpected', { cause: answer })
@@ -111,18 +116,17 @@ function rowError({ code, http, retryable, details = {} }: Failure): NonNullable
   return { code, message_id: messageId(code), http, retryable, details }
 }
 
-function completedRow<Row>(
-  { id, resumableSeconds }: Batch<Row>,
-  index: number,
-  result: { status: number; id: string },
-  { clock }: CommitContext,
+function completedRow(
+  batch: Pick<Batch<never>, 'id' | 'resumableSeconds'>,
+  { index, status, id }: Required<Omit<RowResult, 'error'>>,
+  { clock }: Pick<Run, 'clock'>,
 ): Item {
   return {
-    pk: partitionOf(id),
+    pk: partitionOf(batch.id),
     sk: sortKeyOf(index),
-    status: result.status,
-    row_id: result.id,
-    expires_at: Math.floor(clock.now() / 1000) + resumableSeconds,
+    status,
+    row_id: id,
+    expires_at: Math.floor(clock.now() / 1000) + batch.resumableSeconds,
   }
 }
 

@@ -25,6 +25,10 @@ export interface ListQuery extends Sort {
   offset: number
 }
 
+/** The parameters of every list. */
+export const listParameters: readonly string[] =
+  'sort cursor q include_deleted deleted page_size limit offset'.split(' ')
+
 const minPageSize = 1
 const maxPageSize = 100
 const defaultPage = 25

@@ -10,6 +10,7 @@ import {
   smallestId,
 } from '../base/clock.ts'
 import { keyOf, partitionsOf } from '../table/keys.ts'
+import type { Table } from '../table/table.ts'
 import type { Filter, SortIndex } from './listing.ts'
 import { readMerged } from './merge.ts'
 import {
@@ -19,8 +20,8 @@ import {
   type KeyRange,
   type KeyRangeRead,
   keysOfValue,
+  type ListRead,
   readIndex,
-  type TenantList,
 } from './read-index.ts'
 
 /**
@@ -41,8 +42,11 @@ export interface SortOrder {
 }
 
 /** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */
-export async function idOrder(list: TenantList): Promise<SortOrder> {
-  const { table, query } = list
+export async function idOrder(
+  list: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards'>,
+): Promise<SortOrder> {
+  const { table, tenant, listing, query, shards } = list
+  const partitions = partitionsOf(tenant, listing.entity, shards)
   const ids = idRange(query.filters)
   // These bounds limit the reads, not the session: they change with the stored items.
   const known = await idsByIndex(list)
@@ -51,41 +55,47 @@ export async function idOrder(list: TenantList): Promise<SortOrder> {
     adjacent: adjacentId,
     async read({ low, high, ...rest }) {
       const range = { ...rest, low: larger(low, known?.low ?? low), high: smaller(high, known?.high ?? high) }
-      const { items, exhausted } = await readMerged(table, partitionsOfList(list), range)
+      const { items, exhausted } = await readMerged(table, partitions, range)
       return { entries: items.map((item) => ({ sortKey: item.sk, item })), exhausted }
     },
     // In a descending session, the first key is the newest.
-    newest: async (first) => (query.descending ? first : newestId(list)),
+    newest: async (first) => (query.descending ? first : newestId(table, partitions, ids)),
     narrows: ({ field, operator }) => field === 'created_at' && operator !== 'in',
   }
 }
 
-/** Returns the largest id in the range of the filters on created_at and id. */
-async function newestId(list: TenantList): Promise<string | undefined> {
-  const range = { ...idRange(list.query.filters), descending: true, limit: 1 }
-  const { items } = await readMerged(list.table, partitionsOfList(list), range)
+/** Returns the largest id in a range. */
+async function newestId(
+  table: Table,
+  partitions: readonly string[],
+  ids: Bounds,
+): Promise<string | undefined> {
+  const { items } = await readMerged(table, partitions, { ...ids, descending: true, limit: 1 })
   return items[0]?.sk
 }
 
 /** Returns the id range of a filter on an indexed value, if there is one. */
-async function idsByIndex(list: TenantList): Promise<Bounds | undefined> {
-  for (const { field, operator, values } of list.query.filters) {
-    const index = list.listing.orders?.[field]
-    if (index && operator === 'eq') return idsOf(list, index, String(values[0]))
+async function idsByIndex({
+  query,
+  listing,
+  ...source
+}: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query'>): Promise<Bounds | undefined> {
+  for (const { field, operator, values } of query.filters) {
+    const index = listing.orders?.[field]
+    if (index && operator === 'eq') return idsOf(source, index, String(values[0]))
   }
   return undefined
-}
-
-function partitionsOfList({ tenant, listing, shards }: TenantList): string[] {
-  return partitionsOf(tenant, listing.entity, shards)
 }
 
 /** The maximum number of items that one request reads by key. */
 const maxItems = 100
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
-export function indexOrder(list: TenantList, index: SortIndex): SortOrder {
-  const { table, tenant, listing, query } = list
+export function indexOrder(
+  list: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards'>,
+  index: SortIndex,
+): SortOrder {
+  const { table, tenant, listing, query, shards } = list
   const ids = idRange(query.filters)
   const named = query.filters.find(({ field, operator }) => field === query.sortedBy && operator === 'eq')
   const keys = named ? keysOfValue(String(named.values[0])) : allKeys
@@ -102,7 +112,7 @@ export function indexOrder(list: TenantList, index: SortIndex): SortOrder {
       const byId = new Map(items.map((item) => [item.sk, item]))
       return { entries: found.map(({ sortKey, id }) => ({ sortKey, item: byId.get(id) })), exhausted }
     },
-    newest: () => newestId(list),
+    newest: () => newestId(table, partitionsOf(tenant, listing.entity, shards), ids),
     narrows: (filter) => filter === named,
   }
 }

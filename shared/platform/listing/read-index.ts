@@ -4,14 +4,23 @@ import type { Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Listing, SortIndex } from './listing.ts'
 
-/** A list request within one tenant. */
-export interface TenantList {
+/** What reading a list needs: the query of a caller within one tenant, and the limits of a page. */
+export interface ListRead {
   table: Table
   tenant: string
   listing: Listing
   query: ListQuery
-  /** The number of shards that its lists read. */
+  /** The number of shards that the lists of the tenant read. */
   shards: number
+  /** The fields that `q` searches. */
+  searchFields: readonly string[]
+  /** Milliseconds since 1970. */
+  now: number
+  /** The maximum number of items to read, which bounds a request with a selective filter. */
+  readBudget: number
+  /** The maximum size of the items of a page, in bytes; the first item is always included. */
+  byteBudget: number
+  sizeOf: (item: Item) => number
 }
 
 /** A range of sort keys and the direction in which it is read. */
@@ -70,13 +79,15 @@ interface IndexRead {
   exhausted: boolean
 }
 
-type Source = Pick<TenantList, 'table' | 'tenant'>
-
 /**
  * Reads a range of sort keys of an index. The key of an entry may be the value alone, which sorts before all sort keys of
  * this value. If the keys that were read start among these, that entry is read separately.
  */
-export async function readIndex(source: Source, index: SortIndex, range: KeyRange): Promise<IndexRead> {
+export async function readIndex(
+  source: Pick<ListRead, 'table' | 'tenant'>,
+  index: SortIndex,
+  range: KeyRange,
+): Promise<IndexRead> {
   const { low, high, descending, limit } = range
   if (low > high) return { found: [], exhausted: true }
   const from = low === keysOfValue(valueIn(low)).low ? valueIn(low) : low
@@ -107,7 +118,11 @@ export async function readIndex(source: Source, index: SortIndex, range: KeyRang
 }
 
 /** Returns the smallest and largest id of the items with a value; undefined if one request cannot read them all. */
-export async function idsOf(source: Source, index: SortIndex, value: string): Promise<Bounds | undefined> {
+export async function idsOf(
+  source: Pick<ListRead, 'table' | 'tenant'>,
+  index: SortIndex,
+  value: string,
+): Promise<Bounds | undefined> {
   const { pk: partition } = keyOf(source.tenant, index.entity, value)
   const range = { partition, low: value, high: keysOfValue(value).high, descending: false, limit: 100 }
   const { items, exhausted } = await source.table.readRange(range)

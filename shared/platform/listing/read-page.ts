@@ -5,20 +5,7 @@ import type { Position } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
 import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
 import { idOrder, indexOrder, type SortOrder } from './order.ts'
-import type { TenantList } from './read-index.ts'
-
-export interface PageRequest extends TenantList {
-  /** The opened cursor; absent for the first page. */
-  position: Position | undefined
-  searchFields: readonly string[]
-  /** Milliseconds since 1970. */
-  now: number
-  /** The maximum number of items to read, which bounds a request with a selective filter. */
-  readBudget: number
-  /** The maximum size of the items of a page, in bytes; the first item is always included. */
-  byteBudget: number
-  sizeOf: (item: Item) => number
-}
+import type { ListRead } from './read-index.ts'
 
 interface Page {
   items: Item[]
@@ -56,28 +43,22 @@ interface Reading {
  * Reads one page of a pagination session (docs/lists.md). A page is an inclusive range of sort keys, fixed by the ends
  * of the adjacent pages: no page repeats or skips an item, and going back returns the same range. The upper bound of
  * the snapshot excludes items that were inserted after the session started.
+ * @param position the opened cursor; absent for the first page
  */
-export async function readPage(request: PageRequest): Promise<Page> {
-  const order = await orderOf(request)
-  const { position } = request
-  return position?.direction === 'prev'
-    ? readBack(request, order, position)
-    : readOn(request, order, position)
-}
-
-async function orderOf(request: PageRequest): Promise<SortOrder> {
-  const { sortedBy } = request.query
-  const index = sortedBy === undefined ? undefined : request.listing.orders?.[sortedBy]
-  return index ? indexOrder(request, index) : idOrder(request)
+export async function readPage(list: ListRead, position?: Position): Promise<Page> {
+  const { sortedBy } = list.query
+  const index = sortedBy === undefined ? undefined : list.listing.orders?.[sortedBy]
+  const order = index ? indexOrder(list, index) : await idOrder(list)
+  return position?.direction === 'prev' ? readBack(list, order, position) : readOn(list, order, position)
 }
 
 /** Reads the first page, or the page of a next_cursor. */
-async function readOn(request: PageRequest, order: SortOrder, position: Position | undefined): Promise<Page> {
-  const { query, now } = request
+async function readOn(list: ListRead, order: SortOrder, position: Position | undefined): Promise<Page> {
+  const { query, now } = list
   const { descending } = query
   const [first, last] = endsOf(order, descending, position?.snapshotBound)
   const { snapshotBound, skip = query.offset } = position ?? {}
-  const reading = await read(request, order, {
+  const reading = await read(list, order, {
     from: position?.start ?? first,
     to: last,
     descending,
@@ -109,12 +90,12 @@ async function readOn(request: PageRequest, order: SortOrder, position: Position
 }
 
 /** Reads the page of a prev_cursor, backwards. */
-async function readBack(request: PageRequest, order: SortOrder, position: Position): Promise<Page> {
-  const { descending } = request.query
+async function readBack(list: ListRead, order: SortOrder, position: Position): Promise<Page> {
+  const { descending } = list.query
   const { snapshotBound, start: from, bound } = position
   const [begin] = endsOf(order, descending, snapshotBound)
   const to = bound ?? begin
-  const reading = await read(request, order, {
+  const reading = await read(list, order, {
     from,
     to,
     descending: !descending,
@@ -153,8 +134,8 @@ function pageBefore(
   }
 }
 
-async function read(request: PageRequest, order: SortOrder, task: ReadTask): Promise<Reading> {
-  const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = request
+async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<Reading> {
+  const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = list
   const { to, descending, snapshotBound, skip: toSkip } = task
   const reading: Reading = {
     matches: [],
@@ -171,7 +152,7 @@ async function read(request: PageRequest, order: SortOrder, task: ReadTask): Pro
     // One item more than the page size shows whether there is a next page.
     const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
     // Each read has a request for each shard, so reads of hidden items must be few: they grow.
-    const least = isSelective(request, order) ? 100 : 2 ** rounds
+    const least = isSelective(list, order) ? 100 : 2 ** rounds
     const limit = Math.min(left, Math.max(wanted, least))
     const [low, high] = descending ? [to, from] : [from, to]
     const { entries, exhausted } = await order.read({ low, high, descending, limit }, snapshotBound)
@@ -198,7 +179,7 @@ async function read(request: PageRequest, order: SortOrder, task: ReadTask): Pro
 }
 
 /** Returns whether a request may have to read many items to find a few matches. */
-function isSelective({ query }: PageRequest, order: SortOrder): boolean {
+function isSelective({ query }: Pick<ListRead, 'query'>, order: SortOrder): boolean {
   const { filters, search, deleted } = query
   return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'
 }

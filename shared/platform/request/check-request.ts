@@ -2,15 +2,16 @@ import { parse } from 'content-type'
 import * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
+import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
-import { type Caller, tenantNamePattern } from '../identity/caller.ts'
+import type { Caller } from '../identity/caller.ts'
 import { hasSessionCookie, verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
-import { type Input, isKnown } from './endpoint.ts'
+import { type Endpoint, type Input, isKnown, type SignedRequest } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
 import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
@@ -19,7 +20,7 @@ import {
   type BodyType,
   bodyLimitOf,
   bodyTypesOf,
-  mayBeBlocked,
+  isForTenants,
   type Route,
   takesSession,
 } from './route.ts'
@@ -29,7 +30,7 @@ import { parseStrictJson } from './strict-json.ts'
  * Returns the failure of a request that no endpoint takes. The stack passes the methods of the paths that a request
  * may name.
  */
-function unknownRoute({ request, environment }: RequestContext): Failure {
+function unknownRoute({ request, environment }: Pick<RequestContext, 'request' | 'environment'>): Failure {
   const methods = atPath<string[]>(request.path, JSON.parse(environment('METHODS') ?? '{}'))
   if (!methods) return fail('NOT_FOUND.route')
   const headers = { Allow: methods.join(', ') }
@@ -41,11 +42,13 @@ function unknownRoute({ request, environment }: RequestContext): Failure {
  * @throws NOT_FOUND.route, VALIDATION.method.not_allowed, the code of the setting versioning.sunset, VALIDATION.header.invalid, the code of the
  * setting limits.tooLarge with 413
  */
-export function checkRequest(context: RequestContext): void {
+export function checkRequest(
+  context: Pick<RequestContext, 'route' | 'request' | 'settings' | 'startedAt' | 'environment'>,
+): void {
   const { route, request, settings, startedAt } = context
   if (!isKnown(route)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
-  if (!route.ignoresOptions) checkTimeout(request.headers)
+  if (!route.ignoresParameters) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
@@ -53,17 +56,22 @@ export function checkRequest(context: RequestContext): void {
 }
 
 /** Rejects a request in a blocked tenant. @throws POLICY.account.locked */
-export async function checkNotBlocked(context: RequestContext, tenant: string): Promise<void> {
-  const { route, isBlocked } = context
-  if (!mayBeBlocked(route)) return
-  if (await isBlocked(tenant, context.table)) throw fail('POLICY.account.locked')
+export async function checkNotBlocked(
+  { route, isBlocked, table }: Pick<RequestContext, 'route' | 'isBlocked' | 'table'>,
+  tenant: string,
+): Promise<void> {
+  if (!isForTenants(route)) return
+  if (await isBlocked(tenant, table)) throw fail('POLICY.account.locked')
 }
 
 /**
  * Returns the tenant scope of a request: the caller's tenant, or the one that the request names. @throws AUTHZ.*,
  * POLICY.*
  */
-export function scopeOf({ request, route, caller, settings, scope: publicScope }: RequestContext): Scope {
+export function scopeOf(
+  context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings' | 'scope'>,
+): Scope {
+  const { request, route, caller, settings, scope: publicScope } = context
   if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.
   if (!caller || !route.access) throw fail('AUTHZ.role.denied')
@@ -86,13 +94,16 @@ export function scopeOf({ request, route, caller, settings, scope: publicScope }
  * Parses query, headers and body by the schemas of the route.
  * @throws VALIDATION.*, AUTHZ.filter.denied
  */
-export function parseInput({ request, route, caller, settings }: RequestContext): Input {
-  const { ignoresOptions = false } = route
-  if (!ignoresOptions) {
+export function parseInput(
+  context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings'>,
+): Input {
+  const { request, route, caller, settings } = context
+  const { ignoresParameters = false } = route
+  if (!ignoresParameters) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   }
   const query = request.query.filter(
-    ([name]) => !ignoresOptions && name !== settings['auth.adminTenantParameter'],
+    ([name]) => !ignoresParameters && name !== settings['auth.adminTenantParameter'],
   )
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {
@@ -106,9 +117,15 @@ export function parseInput({ request, route, caller, settings }: RequestContext)
   }
 }
 
+/** @throws VALIDATION.header.invalid */
 function ownHeaders({ headers }: HttpRequest, route: Route, settings: Settings): Input['headers'] {
-  const names = Object.keys(route.headers?.(settings) ?? {})
-  return Object.fromEntries(names.map((name) => [name, headers[name.toLowerCase()]]))
+  const defined = Object.entries(route.headers?.(settings) ?? {})
+  const sent = Object.fromEntries(defined.map(([name]) => [name, headers[name.toLowerCase()]]))
+  const schemas = defined.map(([name, { schema = v.string() }]) => [name, v.optional(schema)])
+  const message = () => 'VALIDATION.header.invalid' satisfies ErrorCode
+  const result = v.safeParse(v.object(Object.fromEntries(schemas)), sent, { abortPipeEarly: true, message })
+  if (!result.success) throw invalidFields(result.issues, settings)
+  return sent
 }
 
 function repeated(code: ErrorCode, name: string, actual: number): Failure {
@@ -209,11 +226,17 @@ function decode(bytes: Uint8Array): string {
  * several credentials counts; if it is invalid, the others are not tried.
  * @throws AUTH.* when the credential is invalid
  */
-export async function authenticate(context: RequestContext): Promise<Caller | undefined> {
-  const { route, request, runtime, settings, table, budget, now } = context
+export async function authenticate(
+  context: Pick<
+    RequestContext,
+    'route' | 'request' | 'settings' | 'table' | 'now' | 'secret' | 'verifyToken'
+  >,
+  { verifySender: verify = verifyPartner }: Pick<Endpoint, 'verifySender'>,
+): Promise<Caller | undefined> {
+  const { route, request, settings, table, now } = context
   if (route.auth === 'none') return undefined
   if (route.auth === 'signature') {
-    await verifySender(request, (options) => context.secret('webhooks', options), settings, now())
+    await verify(context)
     return undefined
   }
   const { headers } = request
@@ -225,5 +248,9 @@ export async function authenticate(context: RequestContext): Promise<Caller | un
     }
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
-  return runtime.tokens.verify(headers.authorization, nonce, now(), budget)
+  return context.verifyToken(headers.authorization, nonce)
+}
+
+function verifyPartner({ request, secret, settings, now }: SignedRequest): Promise<void> {
+  return verifySender(request, (options) => secret('webhooks', options), settings, now())
 }

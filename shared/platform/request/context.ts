@@ -14,24 +14,6 @@ import type { TokenVerifier } from '../identity/token.ts'
 import type { Criticality, Table } from '../table/table.ts'
 import type { Route } from './route.ts'
 
-/** One request. Each step extends it by a copy; no step changes it. */
-export interface RequestContext extends WorkContext {
-  route: Route
-  request: HttpRequest
-  runtime: Runtime
-  /** Milliseconds since 1970. */
-  startedAt: number
-  /** The network of the caller; for hashing, never stored or logged as it is. */
-  source: string
-  /** Known after authentication; absent on routes without it. */
-  caller: Caller | undefined
-  /** Known after authorization; the public tenant before. */
-  scope: Scope
-}
-
-/** The dependencies of a saga: a request's, or those of the sweeper, which has no caller. */
-export type SagaContext = WorkContext & { caller?: Caller | undefined }
-
 /** The dependencies that all invocations of a function share. */
 export interface Runtime {
   settings: Settings
@@ -67,6 +49,8 @@ export interface WorkContext {
   /** The remaining time, for calls of other services. */
   budget: Budget
   correlation: Correlation
+  /** The caller of a request, known after authentication. Other work has none. */
+  caller: Caller | undefined
   /** Milliseconds since 1970. */
   now(): number
   /** Returns a new id. That of a request is in one of the shards of its tenant, unless their number is given. */
@@ -86,6 +70,20 @@ export interface WorkContext {
   report(code: LogCode, error: ErrorCode, fault?: unknown): void
   /** Opens the table with a separate time limit, in milliseconds. Its calls are critical. */
   tableWithin(milliseconds: number): Table
+}
+
+/** One request. Each step extends it by a copy; no step changes it. */
+export interface RequestContext extends WorkContext {
+  route: Route
+  request: HttpRequest
+  /** Milliseconds since 1970. */
+  startedAt: number
+  /** The network of the caller; for hashing, never stored or logged as it is. */
+  source: string
+  /** Returns the caller of an Authorization header. @throws AUTH.*, DEPENDENCY.* */
+  verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
+  /** Known after authorization; the public tenant before. */
+  scope: Scope
 }
 
 /** Opens the dependencies of one unit of work. */
@@ -111,6 +109,7 @@ export function openWork(
     log,
     budget,
     correlation,
+    caller: undefined,
     now: () => clock.now(),
     newId: (shards) => newId(clock, shards),
     sleep: (pause) => clock.sleep(pause),

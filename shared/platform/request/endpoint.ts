@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import type { Settings } from '../../settings/register.ts'
 import { type Failure, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
-import type { Decision, Effects, Saga, SagaStart } from '../idempotency/decision.ts'
+import type { Decision, Revisable, Saga, SagaStart } from '../idempotency/decision.ts'
 import type { ListQuery } from '../listing/list-query.ts'
-import type { RequestContext, SagaContext } from './context.ts'
+import type { RequestContext, WorkContext } from './context.ts'
 import type { Precondition } from './parse-headers.ts'
 import { methodsOf, pathOf, pathVariables, type Route, verbOf } from './route.ts'
 
@@ -24,15 +24,23 @@ export interface Input<Body = unknown> {
   list: ListQuery | undefined
 }
 
+/** What the verification of a signature reads. */
+export type SignedRequest = Pick<RequestContext, 'request' | 'secret' | 'settings' | 'now'>
+
 /** An operation of the service: its route, its decision and, for an effect outside the table, its saga. */
-export interface Endpoint<Body = unknown, State extends object = object, Result = unknown> {
+export interface Endpoint<Body = unknown, State extends object = object, Result = unknown, View = unknown> {
   route: Route
   /** Decides the response with its effects, or the state with which the saga starts. It may read but never writes. */
   decide(
     input: Input<Body>,
     context: RequestContext,
-  ): Decision | SagaStart<State> | Promise<Decision | SagaStart<State>>
-  saga?(context: SagaContext): Saga<State, Result>
+  ): Decision<View> | SagaStart<State> | Promise<Decision<View> | SagaStart<State>>
+  saga?(context: WorkContext): Saga<State, Result, View>
+  /**
+   * Verifies the signature of a request; without it, the setting webhooks.scheme does.
+   * @throws AUTH.invalid_credentials
+   */
+  verifySender?(request: SignedRequest): Promise<void>
   /**
    * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
    * as long as the endpoint allows.
@@ -41,9 +49,14 @@ export interface Endpoint<Body = unknown, State extends object = object, Result 
 }
 
 /** Joins a route with its behavior; `httpFunction` turns it into a function on AWS. */
-export function defineEndpoint<Body extends v.GenericSchema, State extends object, Result>(
-  route: Route<Body>,
-  behavior: Omit<Endpoint<v.InferOutput<Body>, State, Result>, 'route'>,
+export function defineEndpoint<
+  Body extends v.GenericSchema,
+  View extends v.GenericSchema,
+  State extends object,
+  Result,
+>(
+  route: Route<Body, View>,
+  behavior: Omit<Endpoint<v.InferOutput<Body>, State, Result, NoInfer<v.InferInput<View>>>, 'route'>,
 ): Endpoint {
   return { route, ...behavior } as Endpoint
 }
@@ -110,21 +123,21 @@ function paramsFor(
   return { ...params, [last]: value.slice(0, -verb.length - 1) }
 }
 
-type Extra = Omit<Decision, 'status' | 'body'> & { status?: number }
+type Extra<Body> = Omit<Decision<Body>, 'status' | 'body'> & { status?: number }
 
 /** Returns an error that is committed with its effects, stored and replayed. */
-export function rejection(failure: Failure, effects: Effects<Decision> = {}): Decision {
+export function rejection<Body>(failure: Failure, effects: Revisable<Decision<Body>> = {}): Decision<Body> {
   return { status: failure.http, failure, ...effects }
 }
 
-export function ok(body: unknown, extra: Extra = {}): Decision {
+export function ok<Body>(body: Body, extra: Extra<Body> = {}): Decision<Body> {
   return { status: 200, body, ...extra }
 }
 
-export function noContent(extra: Extra = {}): Decision {
+export function noContent<Body>(extra: Extra<Body> = {}): Decision<Body> {
   return { status: 204, ...extra }
 }
 
-export function created(body: unknown, extra: Extra = {}): Decision {
+export function created<Body>(body: Body, extra: Extra<Body> = {}): Decision<Body> {
   return { status: 201, body, ...extra }
 }

@@ -1,9 +1,9 @@
 import { Failure, fail } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
+import type { Run } from '../idempotency/decision.ts'
 import { findRecord, fingerprint, type KeyedRequest, recordKey } from '../idempotency/record.ts'
-import type { Execution } from '../idempotency/run-once.ts'
 import { principalOf } from '../identity/caller.ts'
-import type { RequestContext, SagaContext, WorkContext } from './context.ts'
+import type { RequestContext, WorkContext } from './context.ts'
 import type { Endpoint, Input } from './endpoint.ts'
 import { idempotencyKey } from './parse-headers.ts'
 import { countRequest } from './rate-limit.ts'
@@ -13,16 +13,11 @@ import { pathOf } from './route.ts'
 /** The minimum time for recording an effect, even after the request's budget; below the function's remaining time. */
 const graceMilliseconds = 700
 
-/** Returns what the platform runs for an endpoint: a request, or a pending saga that is finished without one. */
-export function executionOf(
-  { route, saga }: Endpoint,
-  context: SagaContext,
-  decide: Execution['decide'],
-): Execution {
-  const { settings, budget, correlation } = context
+/** Returns the run of an endpoint: of a request, or of a pending saga that is finished without one. */
+export function runOf({ route, saga }: Endpoint, context: WorkContext, decide: Run['decide']): Run {
+  const { settings, table, clock, caller, correlation, budget } = context
   return {
-    ...context,
-    caller: context.caller,
+    ...{ settings, table, clock, caller, correlation },
     operation: route.operation,
     decide,
     saga: saga?.(context),
@@ -35,7 +30,13 @@ export function executionOf(
  * Returns the key of a request with an Idempotency-Key, and what its record must match.
  * @throws VALIDATION.idempotency_key.*, the code of the setting idempotency.missingKey
  */
-export async function keyedRequest(context: RequestContext, input: Input): Promise<KeyedRequest | undefined> {
+export async function keyedRequest(
+  context: Pick<
+    RequestContext,
+    'route' | 'request' | 'settings' | 'caller' | 'scope' | 'source' | 'now' | 'derivedKey'
+  >,
+  input: Input,
+): Promise<KeyedRequest | undefined> {
   const { route, request, settings, caller, scope } = context
   const key = idempotencyKey(request, route, settings)
   if (key === undefined) return undefined
@@ -49,7 +50,7 @@ export async function keyedRequest(context: RequestContext, input: Input): Promi
 }
 
 /** Returns the route of a request in the key of its record: operations that share a route share their keys. */
-function routeKey({ route, settings }: RequestContext): string {
+function routeKey({ route, settings }: Pick<RequestContext, 'route' | 'settings'>): string {
   return `${route.method} ${pathOf(route, settings)}`
 }
 
@@ -71,7 +72,7 @@ export async function orMismatch<Result>(context: RequestContext, step: () => Re
     if (!(await findRecord({ ...context, keyed }))) throw thrown
     const counted = await countRequest(context, { body: {} })
     const mismatch = fail('CONFLICT.idempotency.payload_mismatch', { cause: thrown })
-    await counted.settle({ response: { body: undefined }, failure: mismatch })
+    await counted.countOutcome({ response: { body: undefined }, failure: mismatch })
     throw mismatch
   }
 }
@@ -85,21 +86,26 @@ export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'setti
  * Hashes everything in a request that decides its effect. A plain hash of a payload with few possible values, such as
  * a code of six digits, can be reversed by trying them all. Confidential routes therefore use a keyed hash.
  */
-async function payloadHash(context: RequestContext, input: Input): Promise<string> {
-  const { route } = context
+async function payloadHash(
+  { route, scope, derivedKey }: Pick<RequestContext, 'route' | 'scope' | 'derivedKey'>,
+  input: Input,
+): Promise<string> {
   const { params, query, headers, precondition, reason, body } = input
   const named = Object.values(headers).map((value) => value ?? null)
   const { ifMatch, ifNoneMatch } = precondition
   const sent = [ifMatch ?? null, ifNoneMatch ?? null, reason ?? null, named, body ?? null]
-  const hash = fingerprint([route.operation, context.scope.tenant, params, query, ...sent])
-  return route.confidential ? keyedHash(await context.derivedKey('payloads v1'), hash) : hash
+  const hash = fingerprint([route.operation, scope.tenant, params, query, ...sent])
+  return route.confidential ? keyedHash(await derivedKey('payloads v1'), hash) : hash
 }
 
 /**
  * Returns the owner of a key: the caller, or the identifying parts of an anonymous request (setting
  * idempotency.anonymousScope).
  */
-async function ownerOfKey(context: RequestContext, { body }: Input): Promise<string> {
+async function ownerOfKey(
+  context: Pick<RequestContext, 'caller' | 'source' | 'settings' | 'derivedKey'>,
+  { body }: Pick<Input, 'body'>,
+): Promise<string> {
   const { caller, source, settings } = context
   if (caller) return principalOf(caller)
   const values = { source, email: (body as { email?: unknown })?.email }

@@ -4,7 +4,7 @@ import { takeOver } from '../idempotency/run-once.ts'
 import { inParallel, pendingEntries, roundRobin, type Table } from '../table/table.ts'
 import { openWork, type Runtime } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
-import { executionOf, recordExpiry } from './execution.ts'
+import { recordExpiry, runOf } from './execution.ts'
 
 /** The result of one run. */
 export interface Finished {
@@ -95,9 +95,9 @@ async function finishSaga(
     expiresAt: recordExpiry(context),
     tenant: entry.tenant,
   }
-  const execution = executionOf(endpoint, context, () => {
+  const run = runOf(endpoint, context, () => {
     throw new Error('a recorded saga is not started again')
   })
-  await takeOver({ ...execution, keyed }, record)
+  await takeOver({ ...run, keyed }, record)
   return true
 }

@@ -21,36 +21,34 @@ import {
 } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
-import { executionOf, keyedRequest, orMismatch } from './execution.ts'
+import { keyedRequest, orMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
-import { type CountedRequest, countRequest, isThrottled } from './rate-limit.ts'
-import { checkRead, failureOutcome, respond } from './respond.ts'
+import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
+import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
 import { type Route, sumsDenials } from './route.ts'
-
-/** A request with the endpoint that takes it. */
-interface OpenedRequest extends RequestContext {
-  endpoint: Endpoint
-}
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
  * @param isAnswered aborted once an early response was sent; this call then logs nothing
  */
-export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSignal): Promise<HttpResponse> {
-  const { endpoint } = opened
-  let context: RequestContext = opened
+export async function handleRequest(
+  { endpoint, context: opened }: { endpoint: Endpoint; context: RequestContext },
+  isAnswered?: AbortSignal,
+): Promise<HttpResponse> {
+  let context = opened
   let outcome: Outcome
   let cookies: readonly string[] = []
   let counted: CountedRequest | undefined
   let caller: Caller | undefined
   try {
     checkRequest(context)
-    caller = await authenticate(context)
+    caller = await authenticate(context, endpoint)
     // The denial of a blocked tenant is logged, but not audited: its audit may be about to be purged.
     await checkNotBlocked(context, caller?.tenant ?? context.scope.tenant)
     context = { ...context, caller }
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
+    // With a used key, an invalid payload is another payload.
     const { scope, input } = await orMismatch(authenticated, () => ({
       scope: scopeOf(authenticated),
       input: parseInput(authenticated),
@@ -58,19 +56,19 @@ export async function handleRequest(opened: OpenedRequest, isAnswered?: AbortSig
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
     const authorized = { ...authenticated, ...inScope(scope, authenticated) }
     context = authorized
-    const execution = executionOf(endpoint, authorized, () => decide(endpoint, input, authorized))
+    const run = runOf(endpoint, authorized, () => decide(endpoint, input, authorized))
     const keyed = await keyedRequest(context, input)
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
-    const earlier = keyed && isThrottled(context) ? await replayEarlier({ ...execution, keyed }) : undefined
+    const earlier = keyed && hasRateLimits(context) ? await replayEarlier({ ...run, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
-    outcome = earlier ?? (keyed ? await runOnce({ ...execution, keyed }) : await runWithoutKey(execution))
+    outcome = earlier ?? (keyed ? await runOnce({ ...run, keyed }) : await runWithoutKey(run))
     cookies = await cookiesOf(endpoint, context, outcome)
-    checkRead(context.request, outcome)
+    checkIfMatchOfRead(context.request, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
   }
-  await counted?.settle(outcome)
+  await counted?.countOutcome(outcome)
   const source = await hashedSource(context)
   if (!isAnswered?.aborted) logOutcome({ ...context, caller }, outcome, source)
   return respond(context, outcome, cookies)
@@ -91,28 +89,28 @@ export function openRequest(
   endpoints: readonly Endpoint[],
   received: HttpRequest,
   runtime: Runtime,
-): OpenedRequest {
+): { endpoint: Endpoint; context: RequestContext } {
   const { settings, clock } = runtime
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
   const { route } = endpoint
-  const milliseconds = timeBudget(route.ignoresOptions ? {} : request.headers, settings)
-  return {
-    ...openWork(runtime, {
-      operation: route.operation,
-      correlation,
-      milliseconds,
-      criticality: 'sheddable',
-    }),
-    endpoint,
+  const milliseconds = timeBudget(route.ignoresParameters ? {} : request.headers, settings)
+  const work = openWork(runtime, {
+    operation: route.operation,
+    correlation,
+    milliseconds,
+    criticality: 'sheddable',
+  })
+  const context: RequestContext = {
+    ...work,
     route,
     request,
-    runtime,
     startedAt: clock.now(),
     source: sourceOf(request),
-    caller: undefined,
+    verifyToken: (token, nonce) => runtime.tokens.verify(token, nonce, clock.now(), work.budget),
     ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }
+  return { endpoint, context }
 }
 
 /** Returns the scope of a request, and its source of ids: new items are in the shards of that tenant. */
@@ -140,13 +138,22 @@ async function decide(
  * Writes the audit record of a denied request before the response. HEAD has no effect, so it leaves none.
  * @returns the error for the response: that of the table (DEPENDENCY.*) if the record cannot be written
  */
-async function auditDenial(thrown: unknown, context: RequestContext): Promise<unknown> {
+async function auditDenial(
+  thrown: unknown,
+  context: Pick<
+    RequestContext,
+    'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'table' | 'clock'
+  >,
+): Promise<unknown> {
   if (context.request.method === 'HEAD') return thrown instanceof Denial ? thrown.failure : thrown
   return writeDenial(thrown, () => deniedAction(context), context).catch((fault: unknown) => fault)
 }
 
 /** Describes a denied request for the audit from the request itself. */
-function deniedAction({ route, request, settings, caller }: RequestContext): DeniedAction {
+function deniedAction(
+  context: Pick<RequestContext, 'route' | 'request' | 'settings' | 'caller'>,
+): DeniedAction {
+  const { route, request, settings, caller } = context
   const { operation, action = operation } = route
   return {
     action,
@@ -183,14 +190,24 @@ async function cookiesOf(
  * Returns a pseudonym of the source of an anonymous request, so that a flood can be traced to few sources. It is known
  * where sources are counted: only those functions have the key.
  */
-async function hashedSource({ route, source, derivedKey }: RequestContext): Promise<string | undefined> {
+async function hashedSource(
+  context: Pick<RequestContext, 'route' | 'source' | 'derivedKey'>,
+): Promise<string | undefined> {
+  const { route, source, derivedKey } = context
   const { auth, throttle } = route
   if (auth !== 'none' || !throttle) return undefined
   const key = await derivedKey('log sources v1').catch(() => undefined)
   return key && keyedHash(key, source)
 }
 
-function logOutcome(context: RequestContext, outcome: Outcome, source?: string): void {
+function logOutcome(
+  context: Pick<
+    RequestContext,
+    'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'startedAt' | 'log' | 'now'
+  >,
+  outcome: Outcome,
+  source?: string,
+): void {
   const { route, caller, correlation, startedAt, log, now } = context
   const { response, failure } = outcome
   const { operation } = route
@@ -207,13 +224,12 @@ function logOutcome(context: RequestContext, outcome: Outcome, source?: string):
  */
 function isCausedByCaller(
   { status, failure }: Outcome,
-  context: RequestContext,
+  { route, request, settings }: Pick<RequestContext, 'route' | 'request' | 'settings'>,
   milliseconds: number,
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
-  const { route, request, settings } = context
   const { enoughMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
-  const limit = route.ignoresOptions ? maxMilliseconds : timeBudget(request.headers, settings)
+  const limit = route.ignoresParameters ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
   )

@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
+import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
 import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
-import { type PageRequest, readPage } from '../listing/read-page.ts'
+import type { ListRead } from '../listing/read-index.ts'
+import { readPage } from '../listing/read-page.ts'
 import { type Item, shardsOf } from '../table/keys.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, ok } from './endpoint.ts'
@@ -27,25 +29,33 @@ export function listEnvelope<Schema extends v.GenericSchema>(name: string, item:
   return v.pipe(v.strictObject(fields), v.title(name))
 }
 
+/** The resource of a list, and the cast of its items. */
+export interface ListedResource<View extends object> {
+  resource: Pick<Resource<View>, 'viewOf' | 'shown'>
+  stored: (item: Item) => NoInfer<View>
+}
+
+type ListBody<View> = v.InferInput<ReturnType<typeof listEnvelope<v.GenericSchema<View>>>>
+
 /**
  * Returns one page of a list within the caller's scope.
  * @throws VALIDATION.cursor.invalid
  */
-export async function listDecision(
+export async function listDecision<View extends object>(
   route: Route,
   { list: query }: Input,
-  context: RequestContext,
-  viewOf: (item: Item) => Record<string, unknown>,
-): Promise<Decision> {
+  context: Pick<RequestContext, 'table' | 'settings' | 'scope' | 'clock' | 'derivedKey'>,
+  { resource, stored }: ListedResource<View>,
+): Promise<Decision<ListBody<View>>> {
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
-  const { table, settings, scope } = context
-  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), context.clock.randomBytes)
+  const { table, settings, scope, clock } = context
+  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), clock.randomBytes)
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
-  const now = context.now()
-  const views = new Map<Item, Record<string, unknown>>()
-  const request = {
+  const now = clock.now()
+  const viewOf = (item: Item) => resource.viewOf(stored(item))
+  const list = {
     table,
     tenant: scope.tenant,
     shards: shardsOf(settings, scope.tenant).reads,
@@ -56,17 +66,15 @@ export async function listDecision(
     readBudget: settings['lists.readBudget'],
     byteBudget: (replyBytes?.(settings) ?? payloadKilobytes * 1024) - envelopeBytes,
     sizeOf(item: Item) {
-      const view = viewOf(item)
-      views.set(item, view)
-      return Buffer.byteLength(JSON.stringify(view)) + 1
+      return Buffer.byteLength(JSON.stringify(resource.shown(viewOf(item), settings))) + 1
     },
   }
-  const page = await readPage({ ...request, position })
+  const page = await readPage(list, position)
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
-  while (!position && context.now() === now) await context.sleep(1)
-  const counted = settings['lists.count'] === 'exact' ? await countOf(request) : null
-  const body = {
-    data: page.items.map((item) => views.get(item)),
+  while (!position && clock.now() === now) await clock.sleep(1)
+  const counted = settings['lists.count'] === 'exact' ? await countOf(list) : null
+  const body: ListBody<View> = {
+    data: page.items.map(viewOf),
     page_size: query.pageSize,
     next_cursor: page.next ? seal.seal(page.next, session) : null,
     prev_cursor: page.prev ? seal.seal(page.prev, session) : null,
@@ -74,22 +82,16 @@ export async function listDecision(
     ...(counted !== null && { count_strategy: 'exact' }),
     sort: sortText(query),
   }
-  const items = page.items.map((item) => [item.sk, item.version, views.get(item)])
+  const items = page.items.map((item) => [item.sk, item.version, resource.shown(viewOf(item), settings)])
   const keys = [page.prev?.start, page.next?.start, page.newest]
   // The cursors differ in each response, so the tag is weak and covers what they stand for.
   return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })
 }
 
 /** Returns the number of matches, or null if the read budget is too small to count them. */
-async function countOf(request: Omit<PageRequest, 'position'>): Promise<number | null> {
+async function countOf(list: ListRead): Promise<number | null> {
   // The order does not affect the count, and reading by id costs least.
-  const everything = { ...request.query, sortedBy: undefined, pageSize: request.readBudget, offset: 0 }
-  const page = await readPage({
-    ...request,
-    query: everything,
-    position: undefined,
-    byteBudget: Number.POSITIVE_INFINITY,
-    sizeOf: () => 0,
-  })
+  const query = { ...list.query, sortedBy: undefined, pageSize: list.readBudget, offset: 0 }
+  const page = await readPage({ ...list, query, byteBudget: Number.POSITIVE_INFINITY, sizeOf: () => 0 })
   return page.next ? null : page.items.length
 }

@@ -6,6 +6,11 @@ import type { RequestContext } from './context.ts'
 import type { Input } from './endpoint.ts'
 import type { RateLimit, Route } from './route.ts'
 
+type Context = Pick<
+  RequestContext,
+  'route' | 'caller' | 'scope' | 'source' | 'settings' | 'derivedKey' | 'clock' | 'table' | 'tableWithin'
+>
+
 /** The time limit of the counting after a request, below the function's remaining time. */
 const settleMilliseconds = 300
 /** The most times in one part of a tenant's window: about one read unit. */
@@ -20,14 +25,14 @@ export interface CountedRequest {
    * Counts a failure in the counters of failures, and removes a replay from the counters of requests. This is best
    * effort: it never fails the request.
    */
-  settle(outcome: CountedOutcome): Promise<void>
+  countOutcome(outcome: CountedOutcome): Promise<void>
 }
 
 /** A limit of a request, with its subject. */
 type CountedLimit = Counter & RateLimit
 
 /** Returns whether requests of the route are counted. */
-export function isThrottled({ route, settings }: RequestContext): boolean {
+export function hasRateLimits({ route, settings }: Pick<Context, 'route' | 'settings'>): boolean {
   const { operation, throttle } = route
   return throttle !== undefined || settings['limits.other'][operation] !== undefined
 }
@@ -37,10 +42,7 @@ export function isThrottled({ route, settings }: RequestContext): boolean {
  * failures only have to have room now; a failure is counted once it is known, so that successes write nothing.
  * @throws RATE_LIMIT.exceeded; the request is then counted nowhere
  */
-export async function countRequest(
-  context: RequestContext,
-  input: Pick<Input, 'body'>,
-): Promise<CountedRequest> {
+export async function countRequest(context: Context, input: Pick<Input, 'body'>): Promise<CountedRequest> {
   const { table, clock, route } = context
   const counters = [...(await limitedByDeployment(context)), ...(await limitedByRoute(context, input))]
   const ofFailures = counters.filter(({ counts }) => counts === 'failures')
@@ -48,7 +50,7 @@ export async function countRequest(
   await checkRoom(ofFailures, table, clock)
   const countedAt = await countIn(ofRequests, table, clock)
   return {
-    async settle(outcome) {
+    async countOutcome(outcome) {
       // A request that used up its time is a guess like any other.
       const table = context.tableWithin(settleMilliseconds)
       if (outcome.status === 'replayed')
@@ -62,12 +64,18 @@ export async function countRequest(
 }
 
 /** Returns whether a request failed by its caller's fault. A fault of the service and a retryable error are no guesses. */
-function hasFailed({ response: { body }, failure }: CountedOutcome, { isFailure }: Route): boolean {
-  if (failure) return failure.http < 500 && !failure.retryable
+function hasFailed(
+  { response: { body }, failure }: CountedOutcome,
+  { isFailure, errors = [] }: Route,
+): boolean {
+  const isUncounted = errors.some(
+    (one) => typeof one !== 'string' && one.uncounted && one.code === failure?.code,
+  )
+  if (failure) return failure.http < 500 && !failure.retryable && !isUncounted
   return body !== undefined && (isFailure?.(JSON.parse(body)) ?? false)
 }
 
-async function limitedByDeployment(context: RequestContext): Promise<CountedLimit[]> {
+async function limitedByDeployment(context: Omit<Context, 'table' | 'tableWithin'>): Promise<CountedLimit[]> {
   const { route, caller, scope, source, settings, derivedKey, clock } = context
   const { operation } = route
   const limits = settings['limits.other'][operation] ?? []
@@ -93,7 +101,12 @@ async function limitedByDeployment(context: RequestContext): Promise<CountedLimi
  * Hashes addresses and e-mails with a key of the deployment, because a plain hash of them can be reversed by trial.
  */
 async function limitedByRoute(
-  { route, source, derivedKey, settings }: RequestContext,
+  {
+    route,
+    source,
+    derivedKey,
+    settings,
+  }: Pick<RequestContext, 'route' | 'source' | 'derivedKey' | 'settings'>,
   { body }: Pick<Input, 'body'>,
 ): Promise<CountedLimit[]> {
   const { operation, throttle } = route

@@ -11,7 +11,10 @@ import type { RequestContext } from './context.ts'
 import { checkIfMatch, entityTag, matchesEtag } from './parse-headers.ts'
 import { hasBody, type Route, usesCookies } from './route.ts'
 
-/** Renders a decision. One that violates its schema is a fault, found before anything is committed. */
+/**
+ * Renders a decision. Its body is a whole view, of which the schema of the route leaves out what settings leave out. One
+ * that violates the schema is a fault, found before anything is committed.
+ */
 export function renderDecision(
   decision: Decision,
   route: Route,
@@ -19,7 +22,8 @@ export function renderDecision(
   correlation: Correlation,
 ): StoredResponse {
   if (decision.failure) return renderFailure(decision.failure, correlation)
-  const { status, body, location } = decision
+  const { status, location } = decision
+  const body = decision.body === undefined ? undefined : v.parse(route.reply.schema(settings), decision.body)
   const etag = decision.etag ?? (route.reply.etag ? entityTag(body) : undefined)
   const type = route.reply.mediaType?.(settings) ?? 'application/json'
   const cacheable = etag !== undefined && !hasBody(route)
@@ -30,11 +34,7 @@ export function renderDecision(
     ...(body !== undefined && { 'Content-Type': type }),
     ...decision.headers,
   }
-  return {
-    status,
-    headers,
-    body: body === undefined ? undefined : textOf(v.parse(route.reply.schema(settings), body), type),
-  }
+  return { status, headers, body: body === undefined ? undefined : textOf(body, type) }
 }
 
 function textOf(body: unknown, mediaType: string): string {
@@ -51,17 +51,21 @@ export function renderFailure(failure: Failure, correlation: Correlation): Store
 }
 
 /** Returns the outcome of a request that failed or was rejected. */
-export function failureOutcome(thrown: unknown, { correlation }: RequestContext): Outcome {
+export function failureOutcome(
+  thrown: unknown,
+  { correlation }: Pick<RequestContext, 'correlation'>,
+): Outcome {
   const failure = toFailure(thrown)
   return { response: renderFailure(failure, correlation), failure }
 }
 
 /** Builds the response of an outcome: its status and headers by the route, the request and the settings. */
 export function respond(
-  { route, request, correlation, settings, clock }: RequestContext,
+  context: Pick<RequestContext, 'route' | 'request' | 'correlation' | 'settings' | 'clock'>,
   outcome: Outcome,
   cookies: readonly string[] = [],
 ): HttpResponse {
+  const { route, request, correlation, settings, clock } = context
   const { status, headers, body } = conditional(request, withReplayStatus(outcome, route, settings))
   return {
     status,
@@ -101,7 +105,7 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
  * Checks If-Match of a read. It precedes If-None-Match (RFC 9110 13.2.2).
  * @throws CONFLICT.etag.mismatch
  */
-export function checkRead({ method, headers }: HttpRequest, { response }: Outcome): void {
+export function checkIfMatchOfRead({ method, headers }: HttpRequest, { response }: Outcome): void {
   const { ETag: etag } = response.headers
   if (isRead(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
 }

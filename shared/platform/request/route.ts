@@ -11,6 +11,7 @@ export type Use =
   | 'secret.read'
   | 'secret.payments'
   | 'secret.webhooks'
+  | 'secret.stripe_webhooks'
   | 'files.write'
   | 'files.link'
   | 'pool.client'
@@ -44,6 +45,8 @@ export interface RouteError {
   status?: number
   /** It is committed with its effects, so it is stored for an Idempotency-Key and replayed. */
   stored?: true
+  /** Limits that count failures do not count it. */
+  uncounted?: true
   /** Whether this deployment returns it. */
   when?: (settings: Settings) => boolean
 }
@@ -53,12 +56,17 @@ interface HeaderDefinition {
   description: string
   required?: true
   key: SettingKey
+  /** The schema of its value; any text without one. */
+  schema?: v.GenericSchema<string>
 }
 
 /**
  * One operation of the service as data, used by its handler, the infrastructure, the API description and the tests.
  */
-export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
+export interface Route<
+  Body extends v.GenericSchema = v.GenericSchema,
+  View extends v.GenericSchema = v.GenericSchema,
+> {
   /** `<area>.<verb>`: its name in settings and logs. */
   operation: string
   /** Its name in the audit; by default its operation. */
@@ -70,8 +78,10 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   when?: { parameter: string; value: string }
   summary: string
   description: string
-  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme. */
+  /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme, or by `signer`. */
   auth: 'bearer' | 'signature' | 'none'
+  /** The only sender of the route, if it signs by its own scheme. */
+  signer?: 'stripe'
   /** The row of the role matrix; every bearer route has one. */
   access?: Access
   /** A fixed token scope. Others come from the setting auth.scopes. */
@@ -117,7 +127,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   /** The media types of its body; JSON by default. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** Ignores every query parameter, Accept and X-Request-Timeout, which monitors add. */
-  ignoresOptions?: true
+  ignoresParameters?: true
   /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
   /** For lists: the fields, filters and sorts. */
@@ -128,7 +138,7 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
     replayStatus?: (settings: Settings) => number | undefined
     /** Further success statuses, without a body. */
     others?: readonly number[]
-    schema: (settings: Settings) => v.GenericSchema
+    schema: (settings: Settings) => View
     /** JSON by default; a body that is not JSON is a string. */
     mediaType?: (settings: Settings) => string
     etag?: boolean
@@ -147,7 +157,10 @@ export interface Route<Body extends v.GenericSchema = v.GenericSchema> {
   impact: string
 }
 
-export function defineRoute<const Body extends v.GenericSchema = never>(route: Route<Body>): Route<Body> {
+export function defineRoute<
+  const Body extends v.GenericSchema = never,
+  const View extends v.GenericSchema = never,
+>(route: Route<Body, View>): Route<Body, View> {
   return route
 }
 
@@ -157,7 +170,7 @@ export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>
 }
 
 /** Returns whether a blocked tenant may not use a route. Senders of events and monitors belong to no tenant. */
-export function mayBeBlocked({ auth, idempotency, throttle }: Route): boolean {
+export function isForTenants({ auth, idempotency, throttle }: Route): boolean {
   return auth === 'bearer' || idempotency !== 'none' || throttle !== undefined
 }
 

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { maxShards } from '../../settings/tenant-limits.ts'
 import { shardOf } from '../base/clock.ts'
+
+export { maxShards, tenantPattern } from '../../settings/tenant-limits.ts'
 
 /** The primary key of an item. */
 export interface Key {
@@ -8,9 +11,6 @@ export interface Key {
 }
 
 export type Item = Key & Record<string, unknown>
-
-/** The pattern of all possible tenant names. Names are part of keys, so they cannot contain the separators of keys. */
-export const tenantPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /**
  * The entities of the table. Partitions are per entity and tenant, and each is sorted by id: one tenant's items cannot be
@@ -68,9 +68,6 @@ export const entities = {
 } as const satisfies Record<string, Partitioning>
 
 type Partitioning = 'shard' | 'spread' | 'hash' | 'one'
-
-/** An id could name 256. More than 64 would exceed what one table takes (docs/scaling.md). */
-export const maxShards = 64
 
 /** The partitions of names. The number can never change, because it places all items. */
 const hashPartitions = 16

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { tenantPattern } from '../../platform/table/keys.ts'
-import { headerName, integer, nonEmpty, operations, scope, setting, some, text } from '../setting.ts'
+import { headerName, integer, list, nonEmpty, operations, scope, setting, some, text } from '../setting.ts'
+import { tenantPattern } from '../tenant-limits.ts'
 
 const algorithms = [
   ...(['ES256', 'ES384', 'ES512', 'EdDSA'] as const),
@@ -10,27 +10,61 @@ const algorithms = [
 /** The names of issuers that the service itself is, of its API keys and sessions. */
 const ownNames = /^urn:commerce-api:/
 
-const issuer = v.strictObject({
-  issuer: v.pipe(
-    nonEmpty,
-    v.check((name) => !ownNames.test(name), 'expected a name that does not start with urn:commerce-api:'),
+/** Returns the type (kty) of the keys of an algorithm (RFC 7518 6.1, RFC 8037). */
+function keyTypeOf(algorithm: string): string {
+  return algorithm === 'EdDSA' ? 'OKP' : algorithm.startsWith('ES') ? 'EC' : 'RSA'
+}
+
+const issuer = v.pipe(
+  v.strictObject({
+    issuer: v.pipe(
+      nonEmpty,
+      v.check((name) => !ownNames.test(name), 'expected a name that does not start with urn:commerce-api:'),
+      v.notValues(['user_pool', 'sessions'], 'expected a name other than user_pool and sessions'),
+    ),
+    audience: nonEmpty,
+    algorithms: some(v.picklist(algorithms)),
+    types: some(v.nullable(text(/^[a-z0-9.+-]+$/i, 'a media type without application/'))),
+    keys: v.union(
+      [
+        v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
+        v.strictObject({ keys: some(v.looseObject({ kty: v.string(), kid: v.string() })) }),
+      ],
+      "expected a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
+    ),
+  }),
+  v.check(({ algorithms: used, keys }) => {
+    if (!('keys' in keys)) return true
+    const [needed, given] = [used.map(keyTypeOf), keys.keys.map(({ kty }) => kty)]
+    return needed.every((kty) => given.includes(kty)) && given.every((kty) => needed.includes(kty))
+  }, 'expected a key (kty) for each of the algorithms, and no other'),
+  v.check(
+    ({ types }) => new Set(types.map((type) => type?.toLowerCase())).size === types.length,
+    'two types differ only in their case',
   ),
-  audience: nonEmpty,
-  algorithms: some(v.picklist(algorithms)),
-  types: some(v.nullable(text(/^[a-z0-9.+-]+$/i, 'a media type without application/'))),
-  keys: v.union(
-    [
-      v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
-      v.strictObject({ keys: some(v.looseObject({ kty: v.string(), kid: v.string() })) }),
-    ],
-    "expected a key set: {jwks_uri}, {keys} or, on the local stage, 'development'",
+  v.check(
+    ({ keys }) => !('keys' in keys) || new Set(keys.keys.map(({ kid }) => kid)).size === keys.keys.length,
+    'two keys have the same kid',
   ),
-})
+)
+
+/** Claims that have a meaning already. */
+const standardClaims = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'nonce', 'tenant', 'token_use']
+const claim = v.pipe(
+  nonEmpty,
+  v.notValues(standardClaims, `expected a claim other than ${standardClaims.join(', ')}`),
+)
 
 export const authentication = {
   'auth.issuers': setting(
     'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null)',
-    some(issuer),
+    v.pipe(
+      some(issuer),
+      v.check(
+        (issuers) => new Set(issuers.map((one) => one.issuer)).size === issuers.length,
+        'two issuers have the same name',
+      ),
+    ),
   ),
   'auth.clockToleranceSeconds': setting(
     'Accepted clock difference of an issuer for exp, nbf and iat, in seconds (RFC 7519 4.1.4)',
@@ -38,9 +72,15 @@ export const authentication = {
   ),
   'auth.roleClaim': setting(
     "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
-    nonEmpty,
+    v.pipe(
+      claim,
+      v.regex(/^(?!cognito:(?!groups$))/, 'Cognito sets no other claim of its own than cognito:groups'),
+    ),
   ),
-  'auth.scopeClaim': setting('Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)', nonEmpty),
+  'auth.scopeClaim': setting(
+    'Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)',
+    v.pipe(claim, v.regex(/^(?!cognito:)/, 'Cognito sets no claims of that name')),
+  ),
   'auth.nonce': setting(
     'Check of the nonce of a token, and the header with the value that the client chose (OpenID Connect Core 3.1.3.7)',
     v.strictObject({ mode: v.picklist(['bound', 'required', 'off']), header: headerName }),
@@ -51,7 +91,7 @@ export const authentication = {
   ),
   'auth.mfa': setting(
     'Operations that require multi-factor authentication, and the claim and value that prove it (RFC 9470, RFC 8176)',
-    v.strictObject({ operations, claim: v.string(), value: v.string() }),
+    v.strictObject({ operations, claim, value: nonEmpty }),
   ),
   'auth.apiKeyHeader': setting('Header of an API key of the role Service', headerName),
   'auth.sessionOperations': setting('Operations that accept a session cookie', operations),
@@ -86,14 +126,26 @@ export const authentication = {
   ),
   'cors.allowedOrigins': setting(
     'Origins whose pages may call the API from a browser',
-    v.array(text(/^https?:\/\/[^/*]+$/, 'an origin without a path or wildcard')),
+    list(
+      v.pipe(
+        v.string(),
+        // Browsers send an origin in this form only.
+        v.check(
+          (origin) => /^https?:/.test(origin) && URL.canParse(origin) && new URL(origin).origin === origin,
+          'expected an origin as browsers send it: in lower case, without a path, wildcard or standard port',
+        ),
+      ),
+    ),
   ),
   'lists.includeDeletedRoles': setting(
     'Roles that may list soft-deleted items',
-    v.array(v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])),
+    list(v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])),
   ),
   'requests.tenantName': setting(
     'Punctuation allowed in a tenant name besides letters and digits, and its maximum length',
-    v.strictObject({ punctuation: text(/^[._-]{0,3}$/, 'some of . _ -'), maxLength: integer(1, 64) }),
+    v.strictObject({
+      punctuation: text(/^(?!.*(.).*\1)[._-]*$/, 'some of . _ -, each once'),
+      maxLength: integer(1, 64),
+    }),
   ),
 }

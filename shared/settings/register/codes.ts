@@ -1,5 +1,18 @@
 import * as v from 'valibot'
-import { count, currency, identifier, integer, nonEmpty, setting, some, text } from '../setting.ts'
+import { importColumns } from '../import-columns.ts'
+import {
+  count,
+  currency,
+  headerName,
+  identifier,
+  integer,
+  linkSeconds,
+  list,
+  nonEmpty,
+  setting,
+  some,
+  text,
+} from '../setting.ts'
 
 const state = v.picklist(['draft', 'active', 'archived'])
 const pricingRule = { rule_id: v.string(), combinable_with_gift_card: v.boolean() }
@@ -11,10 +24,9 @@ const pricing = v.variant('kind', [
   }),
   v.strictObject({ ...pricingRule, kind: v.literal('fixed'), value: integer(0), currency }),
 ])
-const importable = ['code', 'type', 'name', 'expiry_at'] as const
 /** The columns that an export may contain: no personal data. */
 const exportable = [
-  ...(['id', 'tenant_id', ...importable] as const),
+  ...(['id', 'tenant_id', ...importColumns] as const),
   ...(['state', 'soft_deleted', 'created_at', 'updated_at'] as const),
 ] as const
 /** Lambda accepts and returns at most 6 MB; base64 makes a body a third larger. */
@@ -24,6 +36,13 @@ const maxItemBytes = 1024
 const path = text(/^\/codes[:/][A-Za-z]+$/)
 /** The path of a property in the data of an event. */
 const inData = text(/^data(\.[A-Za-z_][A-Za-z0-9_]*)+$/, 'a path such as data.amount_minor')
+const namesOfEvents = /^data\.(id|tenant_id|cart_id|correlation_id)(\.|$)/
+
+function isWithinAnother(paths: readonly string[]): boolean {
+  return paths.some((one, index) =>
+    paths.some((other, place) => place !== index && `${one}.`.startsWith(`${other}.`)),
+  )
+}
 
 /** Discount codes and their verification. */
 export const codes = {
@@ -31,11 +50,16 @@ export const codes = {
     'Allowed values of type, each with its pricing rule (Medusa, Saleor: percentage and fixed)',
     v.record(text(/^[a-z0-9][a-z0-9-]{0,31}$/), pricing),
   ),
-  'codes.fields': setting('Optional response fields of a code', v.array(v.picklist(['version']))),
+  'codes.fields': setting('Optional response fields of a code', list(v.picklist(['version']))),
   'codes.initialState': setting('First state of a code', state),
   'codes.transitions': setting(
     'Transitions among draft, active and archived that an update by an Admin may make',
-    v.array(v.strictObject({ from: state, to: state })),
+    list(
+      v.pipe(
+        v.strictObject({ from: state, to: state }),
+        v.check(({ from, to }) => from !== to, 'an update that keeps the state needs no transition'),
+      ),
+    ),
   ),
   'codes.stateAfterRestore': setting(
     'State after a restore: the one before the deletion, or the first one (AIP-164)',
@@ -64,7 +88,7 @@ export const codes = {
   ),
   'codes.hardDeleteReason': setting(
     'Header with the reason of a hard delete, and its maximum length in characters (Discord: X-Audit-Log-Reason)',
-    v.strictObject({ header: nonEmpty, maxLength: count }),
+    v.strictObject({ header: headerName, maxLength: count }),
   ),
   'codes.missingIfMatch': setting(
     'Status of an update without If-Match (RFC 6585: 428)',
@@ -76,7 +100,10 @@ export const codes = {
   ),
   'codes.share': setting(
     'Status and body of a share (AIP-136)',
-    v.strictObject({ status: v.picklist([200, 204]), body: v.picklist(['code', 'none']) }),
+    v.pipe(
+      v.strictObject({ status: v.picklist([200, 204]), body: v.picklist(['code', 'none']) }),
+      v.check(({ status, body }) => status === 200 || body === 'none', 'a 204 has no body: say none, or 200'),
+    ),
   ),
   'codes.export': setting(
     'Columns and row limit of an export, the size up to which it is returned inline, and the lifetime of its signed link',
@@ -85,29 +112,18 @@ export const codes = {
         some(v.picklist(exportable)),
         // Otherwise an import of the file would activate codes that are not active.
         v.check(
-          (columns) => !importable.every((field) => columns.includes(field)) || columns.includes('state'),
+          (columns) => !importColumns.every((field) => columns.includes(field)) || columns.includes('state'),
           'expected state too, as the other columns can be imported',
         ),
       ),
       maxRows: count,
-      inlineMaxBytes: count,
-      linkSeconds: count,
+      inlineMaxBytes: integer(1, maxBodyBytes),
+      linkSeconds,
     }),
   ),
   'codes.import': setting(
-    'Path, columns and limits of the code import (AIP-136)',
-    v.strictObject({
-      path,
-      columns: v.pipe(
-        v.array(v.picklist(importable)),
-        v.check(
-          (columns) => importable.every((field) => columns.includes(field)),
-          `expected all of ${importable.join(', ')}`,
-        ),
-      ),
-      maxRows: integer(1, 1000),
-      maxBytes: count,
-    }),
+    'Path and limits of the code import (AIP-136)',
+    v.strictObject({ path, maxRows: integer(1, 1000), maxBytes: count }),
   ),
   'codes.bulkUpdate': setting(
     'Path and limits of the bulk update (AIP-136, AIP-234)',
@@ -133,11 +149,21 @@ export const codes = {
 
   'discount.cart': setting(
     'Header that names the cart of a verification',
-    v.strictObject({ header: nonEmpty }),
+    v.strictObject({ header: headerName }),
   ),
   'discount.cartFields': setting(
     'Paths of amount, currency and owner of a cart in cart.updated; the owner is a subject of discount.cartOwners',
-    v.strictObject({ amount: inData, currency: inData, owner: inData }),
+    v.pipe(
+      v.strictObject({ amount: inData, currency: inData, owner: inData }),
+      v.check(
+        (paths) => !Object.values(paths).some((one) => namesOfEvents.test(one)),
+        'id, tenant_id, cart_id and correlation_id of data have another meaning',
+      ),
+      v.check(
+        (paths) => !isWithinAnother(Object.values(paths)),
+        'two paths are the same, or one is within another',
+      ),
+    ),
   ),
   'discount.cartOwners': setting(
     'Issuer whose subjects own carts: one of auth.issuers, user_pool for logins by password, or sessions for logins by one-time code',

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, integer, setting, text } from '../setting.ts'
+import { count, integer, list, setting, text } from '../setting.ts'
 
 const domainName =
   /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/
@@ -48,7 +48,7 @@ export const deployment = {
         keptDays: count,
         weeklyKeptDays: count,
         lock: v.nullable(v.strictObject({ minDays: count, maxDays: count, changeableDays: integer(3) })),
-        copies: v.array(
+        copies: list(
           v.strictObject({
             vaultArn: arn('backup:[a-z0-9-]+:\\d{12}:backup-vault:[\\w-]{2,50}', 'a vault'),
             keptDays: count,
@@ -60,15 +60,29 @@ export const deployment = {
           !lock || [keptDays, weeklyKeptDays].every((days) => lock.minDays <= days && days <= lock.maxDays),
         'keptDays and weeklyKeptDays must be within the limits of the lock',
       ),
+      v.check(
+        ({ keptDays, weeklyKeptDays }) => keptDays < weeklyKeptDays,
+        'weeklyKeptDays must be above keptDays: each night has a backup already',
+      ),
+      v.check(
+        ({ copies }) => new Set(copies.map(({ vaultArn }) => vaultArn)).size === copies.length,
+        'two copies are in the same vault',
+      ),
     ),
   ),
   'storage.restoredTable': setting(
     'Restored table that the stack adopts; null for the table of the stack',
     v.nullable(
-      v.strictObject({
-        tableName: text(/^[\w.-]{3,255}$/, 'the name of a table'),
-        streamArn: arn('dynamodb:[a-z0-9-]+:\\d{12}:table\\/[\\w.-]+\\/stream\\/.+', 'a stream'),
-      }),
+      v.pipe(
+        v.strictObject({
+          tableName: text(/^[\w.-]{3,255}$/, 'the name of a table'),
+          streamArn: arn('dynamodb:[a-z0-9-]+:\\d{12}:table\\/[\\w.-]+\\/stream\\/.+', 'a stream'),
+        }),
+        v.check(
+          ({ tableName, streamArn }) => streamArn.split('/')[1] === tableName,
+          'the stream is of another table',
+        ),
+      ),
     ),
   ),
 }

@@ -1,33 +1,44 @@
 import * as v from 'valibot'
-import { count, integer, scope, setting, some, text } from '../setting.ts'
+import { count, integer, list, scope, setting, some, text } from '../setting.ts'
 
 /** A window stores the time of each counted request in one item, whose size limits them. */
 const counted = integer(1, 5000)
 const host = text(/^([a-z0-9-]+\.)+[a-z][a-z0-9-]+$/, 'a host name in lower case')
-const scopes = v.array(scope)
+const scopes = list(scope)
 /** Counting by e-mail address alone is not possible: anyone could lock its owner out. */
 const countBy = v.pipe(
   some(v.strictObject({ by: v.picklist(['source_and_email', 'source']), times: integer(1, 100) })),
   v.check((all) => new Set(all.map(({ by }) => by)).size === all.length, 'each kind may be named only once'),
+  v.check((all) => {
+    const times = (kind: string) => all.find(({ by }) => by === kind)?.times
+    return (times('source_and_email') ?? 0) < (times('source') ?? Number.POSITIVE_INFINITY)
+  }, 'the times of source must be above those of source_and_email, which it includes'),
 )
 
 /** One-time codes, sessions, logins and password resets. */
 export const identity = {
   'otp.code': setting(
     'Digits of a one-time code, and the wrong attempts of one source in five minutes after which its codes are rejected (NIST SP 800-63B)',
-    v.strictObject({ digits: integer(6, 10), maxAttempts: count }),
+    // A source may send 25 codes for an address in five minutes: five a minute.
+    v.strictObject({ digits: integer(6, 10), maxAttempts: integer(1, 24) }),
   ),
   'otp.mail': setting(
     'Sender, subject and text of the mail; {code} stands for the code',
     v.strictObject({
       from: v.pipe(v.string(), v.email()),
-      subject: v.string(),
+      subject: text(/^\S[^\r\n]*$/, 'one line that is not empty'),
       text: v.pipe(v.string(), v.includes('{code}')),
     }),
   ),
   'otp.sourceThrottle': setting(
     'Requests and wrong codes that one source address may send to /otp/* within a window (OWASP)',
-    v.strictObject({ requests: counted, wrongAttempts: counted, windowSeconds: count }),
+    v.pipe(
+      v.strictObject({ requests: counted, wrongAttempts: counted, windowSeconds: count }),
+      v.check(
+        ({ requests, wrongAttempts }) => wrongAttempts < requests,
+        'wrongAttempts must be below requests, of which they are a part',
+      ),
+    ),
   ),
   'otp.dailyWrongAttempts': setting(
     'Wrong codes of one e-mail address in 24 hours, after which only known sources may continue, and the days that a source stays known after a success (NIST SP 800-63B)',
@@ -83,6 +94,6 @@ export const identity = {
   ),
   'passwordReset.shape': setting(
     'Status and fields of the response of a password reset (OWASP)',
-    v.strictObject({ status: v.picklist([200, 202]), fields: v.array(v.picklist(['message_id'])) }),
+    v.strictObject({ status: v.picklist([200, 202]), fields: list(v.picklist(['message_id'])) }),
   ),
 }

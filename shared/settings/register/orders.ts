@@ -1,16 +1,25 @@
 import * as v from 'valibot'
-import { currency, identifier, integer, setting, some } from '../setting.ts'
+import { announcedStatuses, type OrderMove } from '../order-moves.ts'
+import { currency, fields, identifier, integer, list, nonEmpty, setting, some, text } from '../setting.ts'
+import { tenantPattern } from '../tenant-limits.ts'
 
-const orderFields = [
-  'id',
-  'tenant_id',
-  'cart_id',
-  'amount_minor',
-  'currency',
-  'status',
-  'created_at',
-  'updated_at',
-] as const
+const moves = Object.entries(announcedStatuses) as [OrderMove, string][]
+const transition = v.strictObject(
+  { from: list(identifier) },
+  'expected {from}: the event decides the status to which the order moves',
+)
+
+interface Statuses {
+  all: string[]
+  first: string
+  transitions: Record<OrderMove, { from: string[] }>
+}
+
+/** Returns the statuses that an order could get, or leave, and that are not among all. */
+function unlisted({ all, first, transitions }: Statuses): string[] {
+  const used = [first, ...moves.flatMap(([type, to]) => [to, ...transitions[type].from])]
+  return used.filter((status) => !all.includes(status))
+}
 
 /** Orders, their refunds, and lists. */
 export const orders = {
@@ -19,30 +28,30 @@ export const orders = {
     v.picklist([200, 201]),
   ),
   'orders.statuses': setting(
-    'Statuses of an order, the first one, and the transitions with the event of each',
+    'Statuses of an order, the first one, and those from which each received event moves an order to the status that it announces',
     v.pipe(
       v.strictObject({
         all: some(identifier),
         first: identifier,
-        transitions: v.array(v.strictObject({ from: identifier, to: identifier, event: v.string() })),
+        transitions: v.strictObject(
+          Object.fromEntries(moves.map(([type]) => [type, transition])) as Record<
+            OrderMove,
+            typeof transition
+          >,
+          `expected one {from} for each event that a handler takes: ${moves.map(([type, to]) => `${type} to ${to}`).join(', ')}`,
+        ),
       }),
       v.check(
-        ({ all, first, transitions }) =>
-          [first, ...transitions.flatMap(({ from, to }) => [from, to])].every((one) => all.includes(one)),
-        'first, from and to must be among all',
+        (statuses) => unlisted(statuses).length === 0,
+        ({ input }) => `${unlisted(input).join(', ')} is not among all: ${input.all.join(', ')}`,
       ),
-    ),
-  ),
-  'orders.fields': setting(
-    'Fields of an order in a response',
-    v.pipe(
-      v.array(v.picklist(orderFields)),
       v.check(
-        (fields) => (['id', 'created_at', 'status'] as const).every((field) => fields.includes(field)),
-        'id, created_at and status are required',
+        ({ transitions }) => moves.every(([type, to]) => !transitions[type].from.includes(to)),
+        'an event moves an order from another status than the one that it announces',
       ),
     ),
   ),
+  'orders.fields': setting('Fields of an order in a response besides id, created_at and status', fields),
   'orders.limits': setting(
     'Maximum length of cart_id in characters, and the minimum and maximum amount in minor units',
     v.pipe(
@@ -66,31 +75,39 @@ export const orders = {
   'refunds.provider': setting(
     'Endpoint of the payment provider, and the time limit of one attempt in milliseconds (Stripe API)',
     v.strictObject({
-      endpoint: v.pipe(v.string(), v.url()),
+      endpoint: v.pipe(v.string(), v.url(), v.regex(/^https?:/, 'expected an address of https')),
       attemptMilliseconds: integer(1, 10_000),
     }),
   ),
   'refunds.account': setting(
     'Connected account of the provider with the charges of a tenant: a named one, else the optional prefix and the tenant; without both, the request fails (Stripe Connect). The daily comparison covers the tenants with a named account',
-    v.strictObject({
-      accounts: v.pipe(
-        v.record(v.string(), v.string()),
-        v.check((accounts) => {
-          const names = Object.values(accounts)
-          return new Set(names).size === names.length
-        }, 'Two tenants have the same account'),
+    v.pipe(
+      v.strictObject({
+        accounts: v.pipe(
+          v.record(text(tenantPattern, 'the name of a tenant'), nonEmpty),
+          v.check((accounts) => {
+            const names = Object.values(accounts)
+            return new Set(names).size === names.length
+          }, 'Two tenants have the same account'),
+        ),
+        prefix: v.exactOptional(nonEmpty),
+      }),
+      v.check(
+        ({ accounts, prefix }) =>
+          prefix === undefined ||
+          !Object.entries(accounts).some(([tenant, name]) => {
+            const other = name.startsWith(prefix) ? name.slice(prefix.length) : ''
+            return other !== tenant && tenantPattern.test(other) && !Object.hasOwn(accounts, other)
+          }),
+        'an account is also that of another tenant, by the prefix',
       ),
-      prefix: v.exactOptional(v.string()),
-    }),
+    ),
   ),
   'refunds.reconcile': setting(
     'Daily comparison of the ledger with the refunds of the provider: the hour in UTC, how many days it goes back, and the age in minutes from which a refund is compared',
     v.strictObject({ hour: integer(0, 23), days: integer(1, 90), minAgeMinutes: integer(0, 1440) }),
   ),
-  'refunds.fields': setting(
-    'Fields of a refund in a response besides id (Stripe)',
-    v.array(v.picklist(['id', 'charge_id', 'amount', 'status', 'created_at', 'currency'])),
-  ),
+  'refunds.fields': setting('Fields of a refund in a response besides id (Stripe)', fields),
   'refunds.pendingMinutes': setting(
     'Age in minutes from which the provider is asked about a refund that it has not settled; then each time the age has doubled, and once a day',
     integer(1, 24 * 60),
@@ -106,13 +123,13 @@ export const orders = {
   ),
   'lists.offsetPaging': setting(
     'Lists that allow limit and offset',
-    v.array(v.picklist(['orders.list', 'codes.list'])),
+    list(v.picklist(['orders.list', 'codes.list'])),
   ),
   'lists.searchFields': setting(
     'Fields that q searches',
     v.strictObject({
-      orders: v.array(v.picklist(['cart_id', 'id', 'currency', 'status'])),
-      codes: v.array(v.picklist(['code', 'name', 'id', 'type'])),
+      orders: some(v.picklist(['cart_id', 'id', 'currency', 'status'])),
+      codes: some(v.picklist(['code', 'name', 'id', 'type'])),
     }),
   ),
   'lists.pageSizeZero': setting(

@@ -1,17 +1,23 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
-import { maxShards, tenantPattern } from '../../platform/table/keys.ts'
-import { count, integer, operations, setting, some, text } from '../setting.ts'
+import { count, integer, isReachedFirst, operations, setting, some, text } from '../setting.ts'
+import { maxShards, tenantPattern } from '../tenant-limits.ts'
 
-const validationCode = v.picklist(
-  (Object.keys(errorCatalog) as ErrorCode[]).filter((code) => code.startsWith('VALIDATION.')),
-  'expected a VALIDATION code of the catalog',
+const validationCodes = (Object.keys(errorCatalog) as ErrorCode[]).filter((code) =>
+  code.startsWith('VALIDATION.'),
 )
 /** AWS WAF supports these windows, and limits of at least ten requests. */
 const webAclRate = v.strictObject({
   requests: integer(10, 2_000_000_000),
   windowSeconds: v.picklist([60, 120, 300, 600]),
 })
+/** Rates of the web ACL of which the first counts all requests of the second. */
+const nestedRates = [
+  ['addresses', 'anonymous'],
+  ...(['addresses', 'anonymous'] as const).flatMap((wide) =>
+    (['logins', 'passwordResets', 'oneTimeCodes'] as const).map((narrow) => [wide, narrow] as const),
+  ),
+] as const
 /** A static version of managed rules. With null, AWS chooses the version and changes it. */
 const ruleVersion = v.nullable(text(/^Version_\d{1,3}\.\d{1,3}$/, 'a version such as Version_1.19'))
 const shards = v.pipe(
@@ -20,6 +26,22 @@ const shards = v.pipe(
 )
 const gatewayRate = { requestsPerSecond: count, burst: count }
 const hostName = text(/^(localhost|([a-z0-9-]+\.)+[a-z][a-z0-9-]+)$/, 'a host name')
+/** A limit of an operation. */
+interface Limit {
+  limit: number
+  windowSeconds: number
+  per: 'principal' | 'source' | 'tenant'
+  counts: 'requests' | 'failures'
+}
+
+/** Returns whether another limit of the operation counts all that this one counts, and is reached first. */
+function isCovered(one: Limit, other: Limit): boolean {
+  const countsAll =
+    (other.per === one.per || other.per === 'tenant') &&
+    (other.counts === one.counts || other.counts === 'requests')
+  return one !== other && countsAll && isReachedFirst(other, one)
+}
+
 /** A day, which starts at midnight UTC. */
 const day = v.pipe(
   v.string(),
@@ -50,7 +72,10 @@ export const requests = {
   'idempotency.requiredOn': setting('Further operations that require an Idempotency-Key', operations),
   'idempotency.missingKey': setting(
     'Error code of a missing Idempotency-Key (IETF Idempotency-Key draft: 400)',
-    validationCode,
+    v.picklist(
+      validationCodes.filter((code) => errorCatalog[code].http === 400),
+      'expected a VALIDATION code of the catalog with the status 400',
+    ),
   ),
   'requests.timeoutHeader': setting(
     'Unit of X-Request-Timeout, the limits of the time of a request, and the time from which on its end counts as a failure of the service even if the caller chose it, in milliseconds',
@@ -76,7 +101,10 @@ export const requests = {
     'Maximum size of baggage that is passed on, in bytes (W3C Baggage: 8192)',
     integer(0, 8192),
   ),
-  'limits.tooLarge': setting('Error code of a 413 (RFC 9110 15.5.14)', validationCode),
+  'limits.tooLarge': setting(
+    'Error code of a 413 (RFC 9110 15.5.14)',
+    v.picklist(validationCodes, 'expected a VALIDATION code of the catalog'),
+  ),
   // Lambda accepts 6 MB, with the body in base64.
   'limits.defaultBodyKilobytes': setting(
     'Maximum body size of routes without a limit of their own, in KB of 1,024 bytes',
@@ -92,20 +120,34 @@ export const requests = {
   ),
   'limits.webAcl': setting(
     'Whether the rules of the web ACL block or only count, the versions of its managed rules (null is for the local run), the requests that it allows per source address (anonymous ones, webhooks, and, as addresses, all others together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
-    v.strictObject({
-      action: v.picklist(['block', 'count']),
-      managedRules: v.strictObject({ knownBadInputs: ruleVersion, common: ruleVersion }),
-      anonymous: webAclRate,
-      credentials: webAclRate,
-      addresses: webAclRate,
-      webhooks: webAclRate,
-      logins: webAclRate,
-      passwordResets: webAclRate,
-      oneTimeCodes: webAclRate,
-      userPool: webAclRate,
-      retryAfterSeconds: count,
-      captcha: v.strictObject({ tokenDomains: some(hostName), immunitySeconds: integer(60, 259_200) }),
-    }),
+    v.pipe(
+      v.strictObject({
+        action: v.picklist(['block', 'count']),
+        managedRules: v.strictObject({ knownBadInputs: ruleVersion, common: ruleVersion }),
+        anonymous: webAclRate,
+        credentials: webAclRate,
+        addresses: webAclRate,
+        webhooks: webAclRate,
+        logins: webAclRate,
+        passwordResets: webAclRate,
+        oneTimeCodes: webAclRate,
+        userPool: webAclRate,
+        retryAfterSeconds: count,
+        captcha: v.strictObject({ tokenDomains: some(hostName), immunitySeconds: integer(60, 259_200) }),
+      }),
+      v.rawCheck(({ dataset, addIssue }) => {
+        if (!dataset.typed) return
+        for (const [wide, narrow] of nestedRates) {
+          const [first, other] = [dataset.value[wide], dataset.value[narrow]].map(
+            ({ requests: limit, windowSeconds }) => ({ limit, windowSeconds }),
+          )
+          if (first && other && isReachedFirst(first, other))
+            addIssue({
+              message: `${narrow} is never reached: ${wide} counts the same requests and allows ${first.limit} in ${first.windowSeconds} s`,
+            })
+        }
+      }),
+    ),
   ),
   'limits.concurrency': setting(
     'Concurrent executions of functions that the account allows this deployment (AWS Lambda quota: 1,000)',
@@ -135,6 +177,10 @@ export const requests = {
             new Set(all.map(({ per, counts, windowSeconds }) => `${per} ${counts} ${windowSeconds}`)).size ===
             all.length,
           'two limits have the same per, counts and windowSeconds',
+        ),
+        v.check(
+          (all) => !all.some((one) => all.some((other) => isCovered(one, other))),
+          'a limit is never reached, because another one is reached first',
         ),
       ),
     ),

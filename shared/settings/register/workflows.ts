@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, integer, setting, some, text } from '../setting.ts'
+import { count, headerName, integer, linkSeconds, setting, some, text } from '../setting.ts'
 
 const payloadAdvice = 'say id_and_tenant or resource for this event'
 const payload = v.picklist(['id_and_tenant', 'resource'], payloadAdvice)
@@ -18,11 +18,17 @@ export const workflows = {
   ),
   'imports.fetch': setting(
     'Time limit of a download by file_url, and its minimum average rate after the first seconds (minimum data rates of Kestrel and Apache mod_reqtimeout)',
-    v.strictObject({
-      deadlineSeconds: integer(1, 600),
-      graceSeconds: integer(1, 60),
-      minBytesPerSecond: count,
-    }),
+    v.pipe(
+      v.strictObject({
+        deadlineSeconds: integer(1, 600),
+        graceSeconds: integer(1, 60),
+        minBytesPerSecond: count,
+      }),
+      v.check(
+        ({ deadlineSeconds, graceSeconds }) => graceSeconds < deadlineSeconds,
+        'graceSeconds must be below deadlineSeconds, or no rate is ever required',
+      ),
+    ),
   ),
   'imports.inProgressPerTenant': setting(
     'Maximum number of operations of a tenant in progress; further ones get 429 (BigQuery and Salesforce: concurrent jobs per account)',
@@ -42,7 +48,7 @@ export const workflows = {
   ),
   'imports.result': setting(
     'Number of rejects in the result of an operation, and the lifetime of the link to all of them in seconds',
-    v.strictObject({ rejectsShown: integer(1, 1000), linkSeconds: count }),
+    v.strictObject({ rejectsShown: integer(1, 1000), linkSeconds }),
   ),
   'operations.cancel': setting(
     'Verb and status of a cancellation (Azure, AIP-151)',
@@ -57,11 +63,12 @@ export const workflows = {
   'webhooks.scheme': setting(
     'Header names, digest and signed text of a webhook signature (Standard Webhooks 1.0)',
     v.strictObject({
-      idHeader: v.string(),
-      timestampHeader: v.string(),
-      signatureHeader: v.string(),
+      idHeader: headerName,
+      timestampHeader: headerName,
+      signatureHeader: headerName,
       digest: v.picklist(['sha256', 'sha512']),
-      prefix: v.string(),
+      // Spaces separate the signatures of one header.
+      prefix: text(/^[\x21-\x7e]*$/, 'visible characters of ASCII'),
     }),
   ),
   'webhooks.windowSeconds': setting(

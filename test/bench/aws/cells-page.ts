@@ -29,7 +29,7 @@ export function cellsPage(measured: string): string {
   ])
   return `# Beyond one account
 
-Written by \`npm run generate\` from the units in [test/bench/README.md](../test/bench/README.md); do not edit. Nothing here was
+Written by \`npm run generate -- --figures\` from the units in [test/bench/README.md](../test/bench/README.md); do not edit. Nothing here was
 measured on AWS, and no command of the project copies a tenant yet. [scaling.md](scaling.md) has the limits of one stack.
 
 A *cell* is one stack in one account and region, with its own table, user pool, bus, secrets, alarms and quotas. Each tenant

@@ -22,7 +22,7 @@ const ignoredMetrics = receivedEvents.length + 1
 /** The failed requests of each operation, of all together, and those that the gateway could not pass on. */
 const failedRequestMetrics = routes.length + 2
 /** The alerts, by code. */
-const alertMetrics = 3
+const alertMetrics = 4
 /** The minutes of a month. */
 export const minutesOfMonth = 43_800
 /** The differences between the ledger and the payment provider. */

@@ -16,7 +16,7 @@ export function costsPage(stacks: Readonly<Record<string, Template>>, measured: 
   const dearBackupMonths = Math.ceil((basicTotal + tableCosts(orderOf(measured))) / backupsOfMonth)
   return `# What the service costs on AWS
 
-Written by \`npm run generate\` from the templates of the stage prod and the units in
+Written by \`npm run generate -- --figures\` from the templates of the stage prod and the units in
 [test/bench/README.md](../test/bench/README.md); do not edit. All sums are in USD at the list prices of ${region}, without
 free tiers, data transfer and taxes. Nothing was measured on AWS. [scaling.md](scaling.md) names the quotas.
 

@@ -49,14 +49,15 @@ const workMilliseconds = 5
 /**
  * Fakes Stripe's API for refunds and charges on loopback, with all state in memory. Every charge ch_… exists in every
  * account acct_…, with 1000 euros captured. Names have effects: ch_slow_… delays the first response for a key until it
- * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, and refunds of ch_pending_… stay pending.
+ * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, refunds of ch_pending_… stay pending, and a bank returns those of ch_returned_….
+ * Events go to the webhook endpoints that were created.
  * @param options.port a free one if absent
  */
 export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePaymentProvider> {
   const api = stripeApi()
   const calls: Call[] = []
   let received = 0
-  const { url: endpoint, stop } = await startHttpServer((request, response) => {
+  const { url: endpoint, stop: close } = await startHttpServer((request, response) => {
     // Another name of this address, or a web page that calls.
     if (
       request.headers.host !== `127.0.0.1:${request.socket.localPort}` ||
@@ -121,7 +122,10 @@ export async function startPaymentProvider({ port = 0 } = {}): Promise<FakePayme
       const { status } = outcome
       return new Response(JSON.stringify(outcome.body), { status, headers: headersOf(call, outcome) })
     },
-    stop,
+    stop() {
+      api.stop()
+      return close()
+    },
   }
   return fake
 }

@@ -2,6 +2,7 @@ import { idempotencyKeys } from './idempotency-keys.ts'
 import { pageOf } from './list-page.ts'
 import { missing, type PaidRefund, refundLedger } from './refund-ledger.ts'
 import { type Answer, type Call, errorAnswer, serverError } from './stripe-wire.ts'
+import { webhookEndpoints } from './webhook-endpoints.ts'
 
 interface StripeApi {
   /** @param begun a refund continues once this resolves; until then its key is in use */
@@ -9,14 +10,21 @@ interface StripeApi {
   /** Returns the refunds that were actually paid, oldest first. */
   paid(): PaidRefund[]
   forgetKeys(): void
+  /** Ends the sending of events. */
+  stop(): void
 }
 
 /** The number of failed requests for each key if a charge is ch_down_…. */
 const failuresOfDown = 2
 
-/** Creates refunds and charges with Stripe's responses. */
+/** How long after its payout a bank returns a refund of ch_returned_…, in milliseconds. */
+const returnedAfter = 1500
+
+/** Creates refunds, charges and webhook endpoints with Stripe's responses. */
 export function stripeApi(): StripeApi {
+  const endpoints = webhookEndpoints()
   const ledger = refundLedger()
+  const returns: NodeJS.Timeout[] = []
   const keys = idempotencyKeys()
   const failures = new Map<string, number>()
 
@@ -32,8 +40,21 @@ export function stripeApi(): StripeApi {
     }
     return keys.once(call, async () => {
       await begun()
-      return { ...ledger.refund(account, parameters), late: charge.startsWith('ch_slow_') }
+      const answer = ledger.refund(account, parameters)
+      if (answer.status === 200) report(answer.body as PaidRefund)
+      return { ...answer, late: charge.startsWith('ch_slow_') }
     })
+  }
+
+  /** Sends the events of a new refund. */
+  function report(refund: PaidRefund): void {
+    endpoints.send('refund.created', refund)
+    if (!refund.charge.startsWith('ch_returned_')) return
+    const giveBack = () => {
+      refund.status = 'failed'
+      for (const type of ['refund.updated', 'refund.failed']) endpoints.send(type, refund)
+    }
+    returns.push(setTimeout(giveBack, returnedAfter).unref())
   }
 
   function list({ account, parameters }: Call): Answer {
@@ -48,6 +69,10 @@ export function stripeApi(): StripeApi {
   return {
     paid: () => ledger.paid(),
     forgetKeys: () => keys.forget(),
+    stop() {
+      for (const timer of returns) clearTimeout(timer)
+      endpoints.stop()
+    },
 
     async answerTo(call, begun) {
       const { method, path, account } = call
@@ -57,6 +82,7 @@ export function stripeApi(): StripeApi {
       if (route === 'POST /refunds') return create(call, begun)
       if (route === 'GET /refunds') return list(call)
       if (route === 'GET /refunds/:id') return retrieve(call, String(id))
+      if (route === 'POST /webhook_endpoints') return endpoints.create(call.parameters)
       if (route === 'GET /charges/:id') return ledger.charge(account, String(id))
       return errorAnswer(404, { message: `Unrecognized request URL (${method}: ${path}).` })
     },

@@ -1,0 +1,77 @@
+import * as v from 'valibot'
+import { timestamp } from '../platform/base/clock.ts'
+import type { Refund } from '../refunds/refund.ts'
+import type { ProviderReport } from '../refunds/refund-states.ts'
+import { findRefund } from '../refunds/refund-store.ts'
+import { settleRefund } from '../refunds/settle-refund.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
+import type { Handler, HandlerContext } from './handler.ts'
+import { StoredData } from './stripe-event.ts'
+import type { WebhookEvent } from './webhook-event.ts'
+
+type StripeRefund = NonNullable<v.InferOutput<typeof StoredData>['refund']>
+
+/**
+ * Applies what Stripe says about a refund. The owner of an account can edit the metadata of its refunds, and live endpoints
+ * get test events, too: a report counts only if everything that it names is the refund's. Any other is ignored, because
+ * Stripe would repeat it in vain. A refund that was made outside the service is left to the daily comparison.
+ */
+const refundReport: Handler = async (event, context) => {
+  const { data, isOfMode } = await readData(event, context)
+  const { account, refund: ofStripe } = data
+  if (!isOfMode || !ofStripe) return 'ignored'
+  const { [metadataName]: id, [tenantMetadataName]: tenant } = ofStripe.metadata
+  const refund = await findRefund(context.table, tenant, id)
+  if (!refund || refund.account !== account || !isAbout(refund, ofStripe)) return 'ignored'
+  await context.requireNotBlocked(tenant)
+  // Stripe never pays a failed refund, so a success that seems to follow a reversal is a contradiction of the clocks only.
+  const { effects } = await settleRefund(refund, reportOf(event, ofStripe), context)
+  return Object.keys(effects).length > 0 ? effects : 'stale'
+}
+
+/** The account can no longer be refunded. The settings name its tenant until a deployer changes them. */
+const accountLost: Handler = async (event, context) => {
+  const { data, isOfMode } = await readData(event, context)
+  if (isOfMode && data.tenant_id !== undefined)
+    context.alert('PROVIDER_ACCOUNT_LOST', { tenant: data.tenant_id })
+  return 'ignored'
+}
+
+/** The handlers of Stripe's events by type. All other types are ignored. */
+export const stripeHandlers: ReadonlyMap<string, Handler> = new Map([
+  ['refund.created', refundReport],
+  ['refund.updated', refundReport],
+  ['refund.failed', refundReport],
+  ['charge.refund.updated', refundReport],
+  ['account.application.deauthorized', accountLost],
+])
+
+async function readData({ data: stored }: WebhookEvent, { paymentsKey }: HandlerContext) {
+  const data = v.parse(StoredData, stored)
+  const isOfMode = data.livemode === isLive(await paymentsKey())
+  return { data, isOfMode }
+}
+
+/** Returns whether a key of Stripe's is one of live mode: `sk_live_…`, `rk_live_…`, `sk_org_live_…`. */
+function isLive(key: string): boolean {
+  return /^[a-z]+(_org)?_live_/.test(key)
+}
+
+function isAbout(refund: Refund, { id, charge, amount }: StripeRefund): boolean {
+  const { charge_id, provider_refund_id = id } = refund
+  return charge_id === charge && refund.amount === amount && provider_refund_id === id
+}
+
+/**
+ * Returns the report of an event: the status of its refund at that time. Stripe states the time in whole seconds. A failure
+ * counts as the end of its second: it must not look older than the payout that it reverses. Any other status counts as the
+ * start. So the order of the statuses within a second is that of Stripe, which pays no refund that has failed.
+ */
+function reportOf(
+  { occurred_at }: WebhookEvent,
+  { id, status: ofStripe, currency }: StripeRefund,
+): ProviderReport {
+  const status = stripeStatuses.get(ofStripe) as ProviderReport['status']
+  const at = status === 'failed' ? timestamp(Date.parse(occurred_at) + 999) : occurred_at
+  return { status, at, provider_refund_id: id, currency: currency.toUpperCase() }
+}
