@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { defineResource, type ViewOf } from '#shared/platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '#shared/platform/events/event-definition.ts'
+import { characters } from '#shared/platform/formats/text.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -18,7 +19,7 @@ const Parcel = defineResource({
       view: v.number(),
     },
     note: {
-      request: v.exactOptional(v.pipe(v.string(), v.maxLength(200))),
+      request: v.exactOptional(v.pipe(v.string(), characters(1, 200))),
       view: v.exactOptional(v.string()),
     },
   },
