@@ -460,11 +460,17 @@ export interface components {
             livemode: boolean;
             account?: string;
             data: components["schemas"]["StripeEventData"];
+        } & {
+            [key: string]: unknown;
         };
         StripeEventData: {
             object: components["schemas"]["StripeObject"];
+        } & {
+            [key: string]: unknown;
         };
-        StripeObject: Record<string, never>;
+        StripeObject: {
+            [key: string]: unknown;
+        };
         Tokens: {
             access_token: string;
             token_type: string;

@@ -19,11 +19,14 @@ export const stripeEvent = perSettings(() => {
     livemode: v.boolean(),
     account: v.exactOptional(name),
     data: v.pipe(
-      v.looseObject({ object: v.pipe(v.looseObject({}), v.title('StripeObject')) }),
+      v.objectWithRest(
+        { object: v.pipe(v.objectWithRest({}, v.unknown()), v.title('StripeObject')) },
+        v.unknown(),
+      ),
       v.title('StripeEventData'),
     ),
   }
-  return v.pipe(v.looseObject(fields), v.title('StripeEvent'))
+  return v.pipe(v.objectWithRest(fields, v.unknown()), v.title('StripeEvent'))
 })
 export type StripeEvent = v.InferOutput<ReturnType<typeof stripeEvent>>
 
