@@ -110,13 +110,19 @@ export function consolePage(deployment: () => Deployment): void {
   })
 
   test('an event that cannot be handled becomes a dead letter, and is redriven', async () => {
-    const poisoned = ['cart.updated', '--id', 'watched-cart', '--tenant', as.tenant]
+    const ofUnknownOrder = [
+      'order.paid',
+      '--id',
+      '01a1fd42-cae3-848a-b36e-b4be13e97000',
+      '--tenant',
+      as.tenant,
+    ]
     const { base_url, run } = deployment()
-    await run('webhook', 'send', ...poisoned, '--data', '{"amount_minor":"much"}', '--url', base_url)
+    await run('webhook', 'send', ...ofUnknownOrder, '--url', base_url)
     await openTab('queues')
     const queue = await row('queue', 'webhooks')
     await queue
-      .getByText(/amount_minor: number, .+ after \d+ attempts/)
+      .getByText(/NOT_FOUND\.order, .+ after \d+ attempts/)
       .first()
       .waitFor()
     const button = queue.getByRole('button', { name: 'Redrive' })
