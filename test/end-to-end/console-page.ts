@@ -122,7 +122,7 @@ export function consolePage(deployment: () => Deployment): void {
     await openTab('queues')
     const queue = await row('queue', 'webhooks')
     await queue
-      .getByText(/NOT_FOUND\.order, .+ after \d+ attempts/)
+      .getByText(/NOT_FOUND\.order after \d+ attempts/)
       .first()
       .waitFor()
     const button = queue.getByRole('button', { name: 'Redrive' })

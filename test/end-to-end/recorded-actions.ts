@@ -13,6 +13,8 @@ const notPlayed: Record<string, string[]> = {
   freeze: ['cloudwatch:GetMetricStatistics', 'lambda:UpdateAlias'],
   // A hold on a whole tenant, which must have data.
   'holds set': ['dynamodb:Query'],
+  // A purge that was killed: its lease has expired.
+  'tenants unblock': ['dynamodb:DeleteItem'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
   // A profile that names an account or a restored table, and a deployment with -c freeze.
