@@ -74,7 +74,10 @@ export const authentication = {
     "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
     v.pipe(
       claim,
-      v.regex(/^(?!cognito:(?!groups$))/, 'expected cognito:groups: Cognito sets no other claim with this prefix'),
+      v.regex(
+        /^(?!cognito:(?!groups$))/,
+        'expected cognito:groups: Cognito sets no other claim with this prefix',
+      ),
     ),
   ),
   'auth.scopeClaim': setting(
