@@ -95,10 +95,24 @@ test('package.json names the program, so that npx finds it', () => {
   expect(packageJson.bin).toEqual({ commerce: 'bin/commerce.mjs' })
 })
 
-test('a Node that is too old is named, with what installs another', async () => {
-  const script = `Object.defineProperty(process, 'version', { value: 'v20.17.0' })`
-  const { code, stderr } = await run('url', { node: ['--import', `data:text/javascript,${script}`] })
-  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(naming('Node 24 … v20.17.0')) })
+describe('a Node that is too old', () => {
+  const pretend = (property: string, value: string) =>
+    `Object.defineProperty(process, '${property}', { value: '${value}' });`
+  const node = (script: string) => ['--import', `data:text/javascript,${script}`]
+
+  test('starts the one in node_modules', async () => {
+    const old = node(pretend('version', 'v20.17.0'))
+    expect(await run('--version', { node: old })).toMatchObject({
+      code: 0,
+      stdout: `${packageJson.version}\n`,
+    })
+  })
+
+  test('is named on a system without one, with what installs another', async () => {
+    const old = node(pretend('version', 'v20.17.0') + pretend('platform', 'sunos'))
+    const { code, stderr } = await run('--version', { node: old })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(naming('Node 24 … v20.17.0')) })
+  })
 })
 
 test('--version prints the version of package.json', async () => {
