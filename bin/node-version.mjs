@@ -1,5 +1,5 @@
 // The first import of every program. It is plain JavaScript, because a Node that is too old does not parse the rest.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -18,6 +18,10 @@ Elsewhere install it yourself: "npx n ${required}", "brew install node@${require
   }
   // Older versions of npm, such as 10.8, remove the link to it, because the packages for other systems have the same.
   if (!existsSync(`${modules}.bin/node`)) symlinkSync(installed, `${modules}.bin/node`)
-  const { status } = spawnSync(installed, process.argv.slice(1), { stdio: 'inherit' })
-  process.exit(status ?? 1)
+  const child = spawn(installed, process.argv.slice(1), { stdio: 'inherit' })
+  // A terminal sends SIGINT to both.
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => child.kill('SIGTERM'))
+  child.on('exit', (code) => process.exit(code ?? 1))
+  await new Promise(() => {})
 }
