@@ -50,16 +50,17 @@ export function newInboxItem(
   settings: Settings,
   part: InboxPart = 'event',
 ): Write {
-  const { tenant_id: tenant } = event.data
-  // The data of an event of an unknown type or version has any form.
-  const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
+  const { tenant_id: tenant, account } = event.data
+  // An event of Stripe names an account. The data of an event of an unknown type or version has any form.
+  const group = part === 'stripe' ? account : tenant
+  const isGroup = typeof group === 'string' && tenantNamePattern(settings).test(group)
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id, part),
     event: JSON.stringify(event),
     task: {
       queue: 'webhooks',
       body: part === 'stripe' ? `${stripeTask}${event.event_id}` : event.event_id,
-      group: isTenant ? tenant : settings['auth.publicTenant'],
+      group: isGroup ? group : settings['auth.publicTenant'],
     },
     state: 'received',
     correlation_id: correlationId,
