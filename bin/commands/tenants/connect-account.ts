@@ -1,6 +1,13 @@
 import { timestamp } from '#shared/platform/base/clock.ts'
-import type { Change } from '#shared/platform/table/table.ts'
-import { accountKey, currentPut, ownerKey, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
+import type { Put } from '#shared/platform/table/table.ts'
+import {
+  accountKey,
+  currentPut,
+  findAccount,
+  ownerKey,
+  ownerOfAccount,
+  readCurrent,
+} from '#shared/refunds/accounts.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
 
 /**
@@ -18,7 +25,6 @@ export async function connectAccount(
     const [current, owner] = await Promise.all([readCurrent(table, tenant), ownerOfAccount(table, account)])
     if (owner !== undefined && owner !== tenant)
       throw new Error(`${account} belongs to the tenant ${owner}, also after a disconnect`)
-    const at = timestamp(clock.now())
     const replaced = current.account === account ? undefined : current.account
     const after = { account, ...(replaced && { replaced }) }
     const refusal = await table.transact([
@@ -27,8 +33,11 @@ export async function connectAccount(
         item: { ...ownerKey(account), tenant },
         condition: owner === undefined ? { absent: true } : { matches: { tenant } },
       },
-      { item: { ...accountKey(tenant, account), account, connected_at: at }, condition: 'none' },
-      ...(replaced ? [disconnected(tenant, replaced, at)] : []),
+      {
+        item: { ...accountKey(tenant, account), account, connected_at: timestamp(clock.now()) },
+        condition: 'none',
+      },
+      ...(replaced ? [await disconnected(operator, tenant, replaced)] : []),
       auditOfOperator(operator, tenant, { action: 'tenant.connect', target: 'tenant', after }),
     ])
     // Another operator may have changed the accounts meanwhile, or connected this one to another tenant.
@@ -41,14 +50,14 @@ export async function connectAccount(
  * @returns the account; undefined if none was connected
  */
 export async function disconnectAccount(operator: Operator, tenant: string): Promise<string | undefined> {
-  const { table, clock } = operator
+  const { table } = operator
   for (;;) {
     const current = await readCurrent(table, tenant)
     const { account } = current
     if (account === undefined) return undefined
     const refusal = await table.transact([
       currentPut(tenant, current),
-      disconnected(tenant, account, timestamp(clock.now())),
+      await disconnected(operator, tenant, account),
       auditOfOperator(operator, tenant, {
         action: 'tenant.disconnect',
         target: 'tenant',
@@ -59,10 +68,9 @@ export async function disconnectAccount(operator: Operator, tenant: string): Pro
   }
 }
 
-function disconnected(tenant: string, account: string, at: string): Change {
-  return {
-    update: accountKey(tenant, account),
-    set: { disconnected_at: at },
-    condition: { matches: { account } },
-  }
+/** Returns the write of an account that is no longer connected. Without a condition: that of the connected account covers it. */
+async function disconnected({ table, clock }: Operator, tenant: string, account: string): Promise<Put> {
+  const known = await findAccount(table, tenant, account)
+  const disconnected_at = timestamp(clock.now())
+  return { item: { ...accountKey(tenant, account), ...known, disconnected_at }, condition: 'none' }
 }
