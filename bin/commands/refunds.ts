@@ -49,17 +49,11 @@ export async function comparison(
   { tenant, settings, from, to }: { tenant: string; settings: Settings; from: number; to: number },
 ): Promise<{ findings: AsyncGenerator<Finding>; summary: ComparisonSummary }> {
   const table = openTable(stack)
-  const found = settings['refunds.account']
-  const known = await accountsOf(table, tenant)
-  const byLoss = Map.groupBy(known, ({ lost_at }) => lost_at !== undefined)
-  const namesOf = (lost: boolean) => (byLoss.get(lost) ?? []).map(({ account }) => account)
-  if (known.length === 0 && found === 'connected')
-    throw new UsageError(`${tenant} has no account: connect one with \`tenants connect\``)
-  const accounts = known.length === 0 && found !== 'connected' ? [`${found.prefix}${tenant}`] : namesOf(false)
+  const { accounts, lost } = await comparedAccounts(table, tenant, settings)
   const summary: ComparisonSummary = {
     tenant,
     accounts,
-    lost: namesOf(true),
+    lost,
     from: timestamp(from),
     to: timestamp(to),
     compared: 0,
@@ -97,6 +91,22 @@ export async function comparison(
       throw new Error(`the comparison stopped before its end: ${thrown.code}${reason}`)
     }
   }
+}
+
+/** @throws UsageError for a tenant without an account */
+export async function comparedAccounts(
+  table: Table,
+  tenant: string,
+  settings: Settings,
+): Promise<Pick<ComparisonSummary, 'accounts' | 'lost'>> {
+  const known = await accountsOf(table, tenant)
+  const found = settings['refunds.account']
+  if (known.length === 0 && found !== 'connected') return { accounts: [`${found.prefix}${tenant}`], lost: [] }
+  if (known.length === 0)
+    throw new UsageError(`${tenant} has no account: connect one with \`tenants connect\``)
+  const namesOf = (isLost: boolean) =>
+    known.flatMap(({ account, lost_at }) => ((lost_at !== undefined) === isLost ? [account] : []))
+  return { accounts: namesOf(false), lost: namesOf(true) }
 }
 
 /**

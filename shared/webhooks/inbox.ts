@@ -3,7 +3,7 @@ import type { Task } from '../platform/events/outbox.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { type Change, create, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { tenantNamePattern } from '../settings/tenant-name.ts'
+import { tenantPattern } from '../settings/tenant-limits.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id in its part of the inbox. */
@@ -53,7 +53,7 @@ export function newInboxItem(
   const { tenant_id: tenant, account } = event.data
   // An event of Stripe names an account. The data of an event of an unknown type or version has any form.
   const group = part === 'stripe' ? account : tenant
-  const isGroup = typeof group === 'string' && tenantNamePattern(settings).test(group)
+  const isGroup = typeof group === 'string' && tenantPattern.test(group)
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id, part),
     event: JSON.stringify(event),

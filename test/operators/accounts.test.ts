@@ -1,10 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { comparedAccounts } from '#bin/commands/refunds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { listTenants } from '#bin/commands/tenants/list-tenants.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { accountsOf, readCurrent } from '#shared/refunds/accounts.ts'
+import { accountKey, accountsOf, readCurrent } from '#shared/refunds/accounts.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -159,6 +160,30 @@ describe('an account', () => {
     expect(await disconnectAccount(operator, 'acme')).toBeUndefined()
     expect((await auditOf('acme')).at(-1)).toEqual(['jane', 'tenant.disconnect', { account: 'acct_1' }])
     expect(await auditOf('acme')).toHaveLength(2)
+  })
+})
+
+describe('the comparison by command', () => {
+  const compared = () => comparedAccounts(service.table, 'acme', service.settings)
+
+  test('is made in all accounts that the tenant has or had, and names those that are lost', async () => {
+    for (const account of ['acct_1', 'acct_2', 'acct_3']) await connectAccount(operator, 'acme', account)
+    const [{ account, connected_at } = { account: '', connected_at: '' }] = await accountsOf(
+      service.table,
+      'acme',
+    )
+    const item = { ...accountKey('acme', account), account, connected_at, lost_at: connected_at }
+    await service.table.put({ item, condition: 'none' })
+    expect(await compared()).toEqual({ accounts: ['acct_2', 'acct_3'], lost: ['acct_1'] })
+  })
+
+  test('is refused for a tenant without an account', async () => {
+    await expect(compared()).rejects.toThrow('acme has no account')
+  })
+
+  test('is made in the account after the prefix on the local run', async () => {
+    await startWith({ prefix: 'acct_' })
+    expect(await compared()).toEqual({ accounts: ['acct_acme'], lost: [] })
   })
 })
 
