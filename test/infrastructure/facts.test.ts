@@ -23,7 +23,7 @@ const expiring = (folder: string, ExpirationInDays: number) => {
   return { Id: folder, Status: 'Enabled', Prefix: `${folder}/`, ExpirationInDays }
 }
 const serverSide = 'BucketEncryption.ServerSideEncryptionConfiguration.0'
-const ticket = { AlarmActions: ['<Tickets>'] }
+const page = { AlarmActions: ['<Pages>'] }
 /** A statement that denies everything over plain http. */
 const tlsOnly = { Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }
 /** A rule is the only sender of events to a queue. */
@@ -67,7 +67,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     Backups: {
       'BackupPlan.BackupPlanRule': [
-        { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
+        { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 2 } },
         { RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
       ],
     },
@@ -181,6 +181,12 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     UsersWebAclLog: { LogGroupName: 'aws-waf-logs-commerce-prod-users' },
     BlockedIpv4: { IPAddressVersion: 'IPV4', Addresses: [] },
     BlockedIpv6: { IPAddressVersion: 'IPV6', Addresses: [] },
+    Traces: {
+      SamplingRule: {
+        ...{ ReservoirSize: 0, FixedRate: settings['traces.share'] },
+        ServiceName: 'commerce-prod*',
+      },
+    },
     ImportMachine: {
       StateMachineName: 'commerce-prod-imports',
       TracingConfiguration: { Enabled: true },
@@ -280,11 +286,11 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     RefundsDifferAlarm: {
       ...{ Namespace: 'commerce-prod', MetricName: 'differences' },
       ...{ Dimensions: [named('work', 'refunds')], Statistic: 'Sum', Threshold: 0, Period: 86_400 },
-      ...ticket,
+      ...page,
     },
     // A daily comparison that did not run for 26 hours.
     RefundsReconcileNotRunningAlarm: {
-      ...{ ...silence, EvaluationPeriods: 26, ...ticket },
+      ...{ ...silence, EvaluationPeriods: 26, ...page },
       'Metrics.0.Expression': 'FILL(refundsReconcileRuns, 0) - FILL(refundsReconcileErrors, 0)',
       'Metrics.1.MetricStat.Period': 3600,
       'Metrics.2.MetricStat.Period': 3600,
@@ -293,7 +299,6 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ...{ Namespace: 'commerce-prod', MetricName: 'successful_probes', Statistic: 'Sum', Period: 300 },
       ...{ Dimensions: [named('service', 'commerce-api')], ...silence, Threshold: 3 },
     },
-    PublicAddressSilentPage: { AlarmActions: ['<Pages>'] },
     ConcurrencyHighAlarm: { Threshold: 80, ComparisonOperator: 'GreaterThanThreshold' },
     EventsRelayLateAlarm: { MetricName: 'IteratorAge', Threshold: 60_000 },
     EventsRelayDeadLettersPresentAlarm: { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 0 },
@@ -309,25 +314,10 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       'Metrics.2': metric('WriteThrottleEvents', [named('TableName', '<Table>')]),
       'Metrics.3.MetricStat.Metric.Dimensions.0': named('GlobalSecondaryIndexName', 'by-id'),
       'Metrics.4.MetricStat.Metric.Dimensions.0': named('GlobalSecondaryIndexName', 'by-id'),
-      ...ticket,
-    },
-    ImportMachineFailingAlarm: {
-      'Metrics.0.Expression': 'SUM([m0, m1, m2])',
-      'Metrics.1': metric('ExecutionsFailed', [named('StateMachineArn', '<ImportMachine>')]),
-      'Metrics.2': metric('ExecutionsTimedOut', [named('StateMachineArn', '<ImportMachine>')]),
-      'Metrics.3': metric('ExecutionsAborted', [named('StateMachineArn', '<ImportMachine>')]),
+      ...page,
     },
     RequestsBlockedAlarm: {
       Dimensions: [named('Region', '<AWS::Region>'), named('Rule', 'ALL'), named('WebACL', 'commerce-prod')],
-    },
-    // The rates at which SES reviews an account.
-    MailBouncesAlarm: {
-      ...{ Namespace: 'AWS/SES', MetricName: 'Reputation.BounceRate', Threshold: 0.05 },
-      ...ticket,
-    },
-    MailComplaintsAlarm: {
-      ...{ Namespace: 'AWS/SES', MetricName: 'Reputation.ComplaintRate', Threshold: 0.001 },
-      ...ticket,
     },
   },
   'prod with a domain': {
@@ -391,7 +381,8 @@ test.each([
   // The Node of the tests.
   ['AWS::Lambda::Function', 'Runtime', `nodejs${process.versions.node.split('.')[0]}.x`],
   ['AWS::Lambda::Function', 'Architectures', ['arm64']],
-  ['AWS::Lambda::Function', 'TracingConfig.Mode', 'Active'],
+  // The gateway decides.
+  ['AWS::Lambda::Function', 'TracingConfig.Mode', 'PassThrough'],
   ['AWS::Lambda::Function', 'Handler', 'index.handler'],
   ['AWS::Lambda::Function', 'Environment.Variables.METRICS_NAMESPACE', 'commerce-prod'],
   ['AWS::Lambda::Function', 'Environment.Variables.RELEASE', 'r1'],
@@ -420,7 +411,7 @@ test('on prod: every queue has a policy', () => {
 // The local engine rejects them.
 test.each([
   ...['AWS::Events::Archive', 'AWS::SNS::Topic', 'AWS::CloudWatch::Dashboard'],
-  ...['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'],
+  ...['AWS::CloudWatch::Alarm', 'AWS::XRay::SamplingRule'],
   ...['AWS::WAFv2::WebACL', 'AWS::WAFv2::WebACLAssociation', 'AWS::WAFv2::LoggingConfiguration'],
 ])('on local: no %s', (type) => {
   expect([local.template, local.watch].flatMap((one) => resourcesOf(one, type))).toEqual([])

@@ -8,7 +8,7 @@ import { withSettings } from '#bin/describe/reference/guides.ts'
 import { settingsPage } from '#bin/describe/settings-page.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
+import { cellsOfBenchmark, costsOfStages } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { clientTypes } from './client-types.ts'
 
@@ -48,7 +48,7 @@ export function otherFiles(): Record<string, string> {
 export async function figurePages(): Promise<Record<string, string>> {
   return {
     'docs/cells.md': await cellsOfBenchmark(),
-    'docs/costs.md': await costsOfProd(),
+    'docs/costs.md': await costsOfStages(),
     [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
   }
 }

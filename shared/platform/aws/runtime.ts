@@ -49,8 +49,8 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     get tokens() {
       return tokens()
     },
-    openTable: (budget, criticality = 'critical') =>
-      passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality }),
+    openTable: (budget, criticality = 'critical', units) =>
+      passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality, ...(units && { units }) }),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
     secret: (name, budget, { renew = false } = {}) => {
       const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
