@@ -91,6 +91,7 @@ const procedures: readonly Statement[] = [
       'cloudwatch:GetMetricData',
       'cloudwatch:ListDashboards',
       'logs:DescribeLogGroups',
+      'logs:DescribeQueryDefinitions',
       'logs:GetQueryResults',
       'xray:BatchGetTraces',
     ],

@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { withDomain } from './stage-settings.ts'
+import { withDomain, withWeeklyBackups } from './stage-settings.ts'
 import { idsOf, resourcesOf, type Template, templatesOf, valueAt } from './synthesis.ts'
 
-const [prod, domain, dev, local] = await Promise.all([
+const [prod, domain, weekly, dev, local] = await Promise.all([
   templatesOf('prod'),
   templatesOf('prod', { changes: withDomain }),
+  templatesOf('prod', { changes: withWeeklyBackups }),
   templatesOf('dev'),
   templatesOf('local'),
 ])
@@ -13,6 +14,8 @@ const templates: Record<string, Template> = {
   prod: prod.template,
   'the alarms of prod': prod.watch,
   'prod with a domain': domain.template,
+  'prod with weekly backups': weekly.template,
+  'the alarms of prod with weekly backups': weekly.watch,
   dev: dev.template,
   local: local.template,
 }
@@ -334,6 +337,28 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       'DomainHostedZoneId.Value': '<Domain.RegionalHostedZoneId>',
     },
   },
+  'prod with weekly backups': {
+    Backups: {
+      'BackupPlan.BackupPlanRule': [{ RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)' }],
+    },
+    // A note of each completed backup, for eight days.
+    CompletedBackups: { MessageRetentionPeriod: 691_200 },
+    CompletedBackupsPolicy: fedBy('CompletedBackupsRule'),
+    CompletedBackupsRule: {
+      EventPattern: {
+        source: ['aws.backup'],
+        'detail-type': ['Backup Job State Change'],
+        detail: { state: ['COMPLETED'], backupVaultArn: ['<BackupVault.BackupVaultArn>'] },
+      },
+      Targets: [{ Arn: '<CompletedBackups.Arn>' }],
+    },
+  },
+  'the alarms of prod with weekly backups': {
+    WeeklyBackupMissingAlarm: {
+      ...{ MetricName: 'ApproximateNumberOfMessagesVisible', ...silence, EvaluationPeriods: 1 },
+      ...{ Dimensions: [named('QueueName', '<CompletedBackups.QueueName>')], ...page },
+    },
+  },
   dev: {
     Api: { 'Tags.1': undefined, ...tls },
     Files: {
@@ -415,4 +440,11 @@ test.each([
   ...['AWS::WAFv2::WebACL', 'AWS::WAFv2::WebACLAssociation', 'AWS::WAFv2::LoggingConfiguration'],
 ])('on local: no %s', (type) => {
   expect([local.template, local.watch].flatMap((one) => resourcesOf(one, type))).toEqual([])
+})
+
+test('on prod, the note of backups exists only without nightly ones, and only one alarm misses them', () => {
+  expect(idsOf(prod.template, 'AWS::SQS::Queue')).not.toContain('CompletedBackups')
+  const missing = ({ watch }: { watch: Template }) =>
+    idsOf(watch, 'AWS::CloudWatch::Alarm').filter((id) => /BackupMissing/.test(id))
+  expect([prod, weekly].map(missing)).toEqual([['BackupMissingAlarm'], ['WeeklyBackupMissingAlarm']])
 })

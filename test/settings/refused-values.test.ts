@@ -96,7 +96,7 @@ const rows: Row[] = [
   [{ 'idempotency.whilePending': { waitSeconds: 10 } }, 'waitSeconds must be below the time of a request, 10000 ms'],
   [{ 'imports.fetch': { deadlineSeconds: 5 } }, 'graceSeconds must be below deadlineSeconds'],
   [{ 'deliveries.retentionDays': 6 }, 'the retries of deliveries.schedule may take 7 days'],
-  [{ 'storage.backups': { weeklyKeptDays: 7 } }, 'weeklyKeptDays must be above keptDays'],
+  [{ 'storage.backups': { keptDays: 8, weeklyKeptDays: 8 } }, 'weeklyKeptDays must be above keptDays'],
 
   // What cannot be.
   [{ 'codes.share': { status: 204 } }, 'a 204 has no body'],
