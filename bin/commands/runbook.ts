@@ -12,9 +12,9 @@ of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the 
 ones are listed under the name of the stack. In the name of a log group, … stands for text that CloudFormation generates.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
-no resource ids. The audit holds the ids. All alarms that are raised now, and the trace of a log line with \`xray_trace_id\`:
+no resource ids. The audit holds the ids. All alarms that are raised now, the saved queries, and the trace of a log line with \`xray_trace_id\`:
 
-${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK \naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
+${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK-\naws logs describe-query-definitions --query-definition-name-prefix STACK/\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
 All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
 docs/examples/operator-unmask-policy.json, too.
 

@@ -19,7 +19,7 @@ import { idsOf, math, metric, named, period, sumOf } from './metrics.ts'
 export const sharedGraphs = {
   api: 'API: failed requests (%)',
   routes: 'Routes with a latency budget: failed requests (%)',
-  areas: 'Other routes by area: failed requests (% of all)',
+  areas: 'Other routes by area: failed requests (%)',
   latency: 'API: latency (ms)',
   schedules: 'Scheduled functions: completed runs',
   throttles: 'Throttled requests of the table and calls of functions',

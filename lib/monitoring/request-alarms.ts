@@ -26,10 +26,7 @@ const interactivePercent = 0.1
  */
 const ofRoute = { times: 6, window: { minutes: 60, fewest: 3 } }
 
-/**
- * The failed requests of an area, of all requests of the API. A route with one request in a hundred that fails wholly
- * reaches the limit within three minutes.
- */
+/** A route with one request in a hundred of its area that fails wholly reaches the limit within three minutes. */
 const ofArea = { percent: 0.15, window: { minutes: 15, fewest: 3 } }
 
 /** The alarm of an outage of the whole API. */
@@ -88,7 +85,10 @@ function alarmOfRoute(entry: RouteEntry): AlarmDefinition {
 
 function alarmOfArea(area: string, entries: readonly RouteEntry[]): AlarmDefinition {
   const all = entries.map(({ route }) => route)
-  const measure = measures.failureShareOfArea(area, ofArea.window, furtherFunctions[area])
+  const measure = measures.failureShareOfArea(area, ofArea.window, {
+    operations: all.map(({ operation }) => operation),
+    further: furtherFunctions[area] ?? [],
+  })
   return {
     id: `${pascalCase(area)}Failing`,
     impact: `Requests of the area ${area} fail: ${all.map(({ operation }) => operation).join(', ')}.`,

@@ -24,27 +24,38 @@ export const failureShare = (route: Route, window: Window): Measure => ({
   metric: (watched) => {
     const errors = named(watched.functions, route.operation).metricErrors()
     const parts = [failed(watchedAs(route), watched), errors]
-    return shareOf(route.operation, parts, requestsOf(gatewayOf(route, watched)), window)
+    return shareOf(route.operation, parts, [requestsOf(gatewayOf(route, watched))], window)
   },
 })
 
+interface Area {
+  operations: readonly string[]
+  /** The functions whose errors count as well. */
+  further: readonly string[]
+}
+
+/** An alarm of CloudWatch reads ten metrics at most. */
+const mostMetrics = 10
+
 /**
- * The failed requests of all other routes of an area as a percentage of the requests of the whole API, and the errors of
- * further functions that serve them. Requests are counted for the whole API, because metrics of each route cost more than
- * the rest of the alarms.
+ * The percentage of failed requests of the routes of an area without an alarm of their own, with the errors of further
+ * functions. Requests are the invocations of its functions, whose metrics cost nothing; those of the gateway would. An area
+ * with more functions than an alarm can read is compared with the whole API.
  */
-export const failureShareOfArea = (
-  area: string,
-  window: Window,
-  functions: readonly string[] = [],
-): Measure => ({
-  text: `the failed requests of the area ${area} as a percentage of all requests in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
+export const failureShareOfArea = (area: string, window: Window, { operations, further }: Area): Measure => ({
+  text: `the percentage of failed requests of the area ${area} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
   graph: sharedGraphs.areas,
   label: area,
   period: Duration.minutes(window.minutes),
   metric: (watched) => {
-    const errors = functions.map((name) => named(watched.functions, name).metricErrors())
-    return shareOf(area, [failed(area, watched), ...errors], requestsOf(apiOf(watched)), window)
+    const errors = further.map((name) => named(watched.functions, name).metricErrors())
+    const parts = [failed(area, watched), ...errors]
+    const handlers = [...new Set(operations.map((operation) => named(watched.functions, operation)))]
+    const requests =
+      handlers.length + parts.length > mostMetrics
+        ? [requestsOf(apiOf(watched))]
+        : handlers.map((handler) => handler.metricInvocations())
+    return shareOf(area, parts, requests, window)
   },
 })
 
@@ -57,7 +68,7 @@ export const unansweredShare = (window: Window): Measure => ({
   graph: sharedGraphs.areas,
   label: 'unanswered',
   period: Duration.minutes(window.minutes),
-  metric: (watched) => shareOf('unanswered', [unanswered(watched)], requestsOf(apiOf(watched)), window),
+  metric: (watched) => shareOf('unanswered', [unanswered(watched)], [requestsOf(apiOf(watched))], window),
 })
 
 /** The percentage of failed requests over all routes. */
@@ -71,7 +82,7 @@ export const failureShareOfApi = (fewest: number): Measure => ({
       { [failedRequestMetric.total[0]]: serviceName },
       watched,
     )
-    return shareOf('api', [all, unanswered(watched)], requestsOf(apiOf(watched)), { minutes: 5, fewest })
+    return shareOf('api', [all, unanswered(watched)], [requestsOf(apiOf(watched))], { minutes: 5, fewest })
   },
 })
 
@@ -120,18 +131,17 @@ export interface Window {
 function shareOf(
   name: string,
   parts: readonly Metric[],
-  requests: Metric,
+  requests: readonly Metric[],
   { minutes, fewest }: Window,
 ): MathExpression {
-  const [failure, count] = idsOf(name, 'Failed', 'Count')
+  const [failure, request] = idsOf(name, 'Failed', 'Requests')
   const failures = sumText(failure, parts.length)
+  const ids = (prefix: string, metrics: readonly Metric[]) =>
+    metrics.map((one, index) => [`${prefix}${index}`, one] as const)
   return math({
     label: `failed requests (%) in ${minutes} minutes`,
-    expression: `IF(${failures} >= ${fewest}, 100 * ${failures} / ${count}, 0)`,
-    usingMetrics: {
-      ...Object.fromEntries(parts.map((one, index) => [`${failure}${index}`, one])),
-      [count]: requests,
-    },
+    expression: `IF(${failures} >= ${fewest}, 100 * ${failures} / ${sumText(request, requests.length)}, 0)`,
+    usingMetrics: Object.fromEntries([...ids(failure, parts), ...ids(request, requests)]),
     period: Duration.minutes(minutes),
   })
 }

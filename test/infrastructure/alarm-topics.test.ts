@@ -75,7 +75,7 @@ test('every alarm notifies the topic when it starts and when it ends, except tho
 test('the alarm of the whole API counts only what callers cannot cause', () => {
   const [ratio, failed, unanswered] = propertiesOf(watch, 'ApiFailingAlarm').Metrics
   const failures = 'SUM([apiFailed0, apiFailed1])'
-  expect(ratio.Expression).toBe(`IF(${failures} >= 5, 100 * ${failures} / apiCount, 0)`)
+  expect(ratio.Expression).toBe(`IF(${failures} >= 5, 100 * ${failures} / SUM([apiRequests0]), 0)`)
   expect(failed.MetricStat.Metric).toEqual({
     Namespace: 'commerce-prod',
     MetricName: 'failed_requests',

@@ -117,12 +117,29 @@ const ofRequests: readonly Failure[] = [
     signals: [{ metric: 'Errors', dimensions: { FunctionName: '<LoginAddClaims>' }, at: each(1) }],
   },
   ...others.map(
+    (entry): Failure => ({
+      kind: 'Another route fails 1 % of 100 requests a minute',
+      before: 217,
+      alarm: `${pascalCase(areaOf(entry.route))}Failing`,
+      minutes: 3,
+      signals: [
+        {
+          metric: 'Invocations',
+          dimensions: { FunctionName: `<${pascalCase(functionOf(entry).name)}>` },
+          before: true,
+          at: each(100),
+        },
+        ...failing(watchedAs(entry.route), each(1)),
+      ],
+    }),
+  ),
+  ...others.map(
     ({ route }): Failure => ({
-      kind: 'Another route fails 1 % of its requests',
-      before: 216,
+      kind: 'Another route fails one request in 100 minutes',
+      before: 300,
       look: 'Failed requests by operation',
       givenUp:
-        'It uses its error budget up in three days. An alarm needs the number of its requests, whose metrics cost 1.50 USD a month for each route. At 0.15 % of all requests its area has an alarm.',
+        'Three failures in six hours had an alarm, three in a quarter of an hour have one. So rare a failure can wait for the morning.',
       signals: failing(watchedAs(route), onePercent),
     }),
   ),

@@ -10,6 +10,7 @@ import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/p
 import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfStages } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
+import { failuresPage } from '#test/infrastructure/failures-page.ts'
 import { clientTypes } from './client-types.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -36,6 +37,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
+    'docs/failures.md': failuresPage(),
     'docs/settings.md': settingsPage(),
     'shared/settings/profile.schema.json': `${compactJson(profileSchema())}\n`,
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
