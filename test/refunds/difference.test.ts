@@ -43,6 +43,7 @@ function ledger(entries: LedgerEntry[], status?: Refund['status']): RefundLedger
       charge_id: 'ch_1',
       amount: 700,
       account: 'acct_1',
+      request: 'request-1',
       status,
       ...times,
       version: 1,

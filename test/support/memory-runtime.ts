@@ -61,7 +61,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     secret: none,
     isBlocked: async () => false,
     ...testKeys,
-    environment: () => undefined,
+    environment: (name) => (name === 'DEPLOYMENT' ? 'commerce-test' : undefined),
     beforeCall: () => {},
     afterCall: () => {},
   }

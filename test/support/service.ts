@@ -121,7 +121,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     isBlocked: options.readsBlocks ? blockCheck(clock) : async () => false,
     ...testKeys,
-    environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
+    environment: (name) => ({ METHODS: methods, DEPLOYMENT: 'commerce-test' })[name] ?? process.env[name],
   }
   const headersRead = new Set<string>()
   const table = openTable(tableName)

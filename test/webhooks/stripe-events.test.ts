@@ -35,7 +35,7 @@ beforeEach(() => {
 async function start(of: Partial<Refund> = {}): Promise<Refund> {
   const id = newId(systemClock)
   const refund = {
-    ...makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: tenant, account: `acct_${tenant}` }),
+    ...makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' }),
     ...of,
   }
   await service.table.transact(startWrites(refund, settings))
@@ -288,7 +288,7 @@ describe('account.application.deauthorized', () => {
     receive(stripeEventOf('account.application.deauthorized', { id: 'ca_1', object: 'application' }, event))
 
   test('raises an alert, and is ignored', async () => {
-    expect(await lost({ account: `acct_${tenant}` })).toBe('ignored')
+    expect(await lost({ account: `acct_${tenant}`, request: 'request-1' })).toBe('ignored')
     expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
   })
 

@@ -171,9 +171,11 @@ type NamedItem =
   | 'batch'
   | 'import_chunk'
   | 'reconciled'
+  /** Who has adopted a payout of the provider, by its account and id. */
+  | 'payout'
 
 /** Items of which there is one. Their partition key is their name. */
-export const singleItems = ['blocked-tenants', 'import_pace'] as const
+export const singleItems = ['blocked-tenants', 'import_pace', 'restored'] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
 export type PartitionKind = Entity | PendingWork | NamedItem | (typeof singleItems)[number]
