@@ -4,8 +4,8 @@ import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import { restoredAt } from '../platform/table/restored.ts'
-import { claimPayout } from './payout-claim.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome } from './payment-provider.ts'
+import { claimPayout } from './payout-claim.ts'
 import type { ProviderRefund } from './provider-records.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
 import { findRefund, holdersOf, replacedRefund, startWrites } from './refund-store.ts'
@@ -88,7 +88,8 @@ export function refundSaga(
     if (refund.status !== 'pending') return { refund }
     const request = requestOf(refund, settings)
     if (!payout || payout.createdAt < request.paidSince) return attempt(await asAnother(refund))
-    if (payout.chargeId !== request.chargeId || payout.amount !== request.amount) return { refund, earlier: {} }
+    if (payout.chargeId !== request.chargeId || payout.amount !== request.amount)
+      return { refund, earlier: {} }
     const same = await refundOf(payout, refund)
     if (same) return { refund, earlier: { same } }
     const provider = await openProvider()
@@ -111,7 +112,8 @@ export function refundSaga(
    * @throws TRANSIENT.error if that one is not stored yet
    */
   async function refundOf(payout: ProviderRefund, { id, tenant_id, account }: Refund) {
-    const named = payout.refundId === undefined ? undefined : await findRefund(table, tenant_id, payout.refundId)
+    const named =
+      payout.refundId === undefined ? undefined : await findRefund(table, tenant_id, payout.refundId)
     if (named?.provider_refund_id === payout.id) return named
     const refusal = await table.put(claimPayout(account, payout.id, { tenant: tenant_id, refund_id: id }))
     const holder = refusal?.existing?.refund_id ?? id

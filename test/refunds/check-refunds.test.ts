@@ -155,7 +155,8 @@ describe('a refund that is pending at the provider', () => {
     expect(requests).toEqual([
       {
         ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
-        ...{ refundId: id, requestedSince: timeOf(id) },
+        ...{ refundId: id, request: 'request-1', isAnother: false },
+        ...{ requestedSince: timeOf(id), paidSince: timeOf(id) - 24 * 3_600_000, searchesFirst: false },
       },
     ])
   })

@@ -6,7 +6,10 @@ import { localSettings } from '#test/support/settings.ts'
 
 const changed = (changes: Partial<Settings>): Settings => ({ ...localSettings, ...changes })
 const id = '01890a5d-ac96-874b-bcce-b302099a8000'
-const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: 'acme', account: 'acct_1', request: 'request-1' })
+const refund = makeRefund(
+  { charge_id: 'ch_1', amount: 700 },
+  { id, tenant_id: 'acme', account: 'acct_1', request: 'request-1' },
+)
 
 describe('the body of a refund', () => {
   test.each([

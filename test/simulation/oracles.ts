@@ -19,9 +19,9 @@ export function checkEnd(world: World, history: History): void {
   const of = (entity: string) => byEntity.get(entity) ?? []
   const audit = of('audit') as unknown as AuditRecord[]
   checkOneEffect(history, of)
+  checkOnePayout(world, history)
   checkRefunds(world, of)
   checkRepeatedRefunds(history, audit)
-  checkOnePayout(world, history)
   checkOutcomes(world, audit)
   checkEvents(world, of)
   checkWebhooks(world, history, of)

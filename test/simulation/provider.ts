@@ -93,7 +93,8 @@ export class SimulatedProvider {
   refund(request: ProviderRequest): ProviderOutcome | EarlierUse {
     const { account, chargeId, refundId, amount, isAnother, requestedSince, searchesFirst } = request
     const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
-    const paid = isOld || searchesFirst ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
+    const paid =
+      isOld || searchesFirst ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
     if (paid) return paid
     const key = `${account} ${isAnother ? refundId : request.request}`
     const parameters = JSON.stringify([chargeId, amount, refundId])

@@ -4,7 +4,7 @@ import type { World } from './world.ts'
 
 /**
  * The table goes back to an earlier time once all work has ended. The events of the provider about refunds that are left are
- * sent again. Either the table is marked as restored and the provider has forgotten its keys, or nobody noticed the loss and
+ * sent again. Either the table is marked as restored, and the provider may have forgotten its keys; or nobody noticed the loss, and
  * it knows them.
  */
 export function goBack(world: World, history: History): void {
@@ -15,7 +15,7 @@ export function goBack(world: World, history: History): void {
   world.goBack(to)
   if (random.chance(0.6)) {
     store.put({ item: { ...restoredKey, at: scheduler.now }, condition: 'none' })
-    provider.forgetKeys()
+    if (random.chance(0.8)) provider.forgetKeys()
   }
   forget(history, world, to)
   const known = new Set(store.all().map(({ id }) => id))

@@ -127,6 +127,8 @@ async function story(
   const kinds = (Object.keys(acts) as ActName[]).filter(() => random.chance(0.4))
   // Later acts need what earlier ones create.
   const useful: ActName[] = [...kinds, 'order', 'createCode', 'updateCart', 'webhook']
+  const isRestored = policy === policies[0] && random.fork('restores').chance(0.1)
+  if (isRestored) useful.push('refund', 'refund', 'refund', 'refund')
   const window = random.pick([500, 5000, 60_000])
   const count = 5 + random.int(6)
   const crowd = crowdOf(random.fork('crowd'), world)
@@ -139,8 +141,7 @@ async function story(
     await scheduler.sleep(delay)
     await acts[act](new Client(name, world, history))
   })
-  const isRestored = policy === policies[0] && random.fork('restores').chance(0.25)
-  // A charge is in one account: a refund that is repeated is not in another one.
+  // A charge is in one account: its refunds are never repeated in another one.
   if (random.chance(0.25) && !isRestored) {
     scheduler.after(window / 2, () => {
       scheduler.note('deployment', 'new settings')
