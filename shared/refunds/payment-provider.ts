@@ -23,8 +23,11 @@ export interface ProviderRequest {
   requestedSince: number
   /** Payouts of the request since this time belong to it, in milliseconds since 1970. */
   paidSince: number
-  /** Whether the payouts of the charge are searched first: the table may have lost a payout whose key is expired. */
-  searchesFirst: boolean
+  /**
+   * Whether the table may have lost a payout of the request: the payouts of the charge are searched first, because the provider
+   * may have forgotten the key, and those of other charges if it refuses the key.
+   */
+  mayBeLost: boolean
 }
 
 /** A provider's answer. */

@@ -66,9 +66,9 @@ export function refundSaga(
   /** @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending */
   async function attempt(refund: Refund): Promise<RefundResult> {
     const provider = await openProvider()
-    const searchesFirst = await wasRestored(context)
+    const mayBeLost = await wasRestored(context)
     const asked = now()
-    const outcome = await provider.refund(requestOf(refund, settings, { searchesFirst }), budget)
+    const outcome = await provider.refund(requestOf(refund, settings, { mayBeLost }), budget)
     return outcome.status === 'met' ? meet(refund, outcome) : answered(refund, outcome, asked)
   }
 

@@ -85,14 +85,14 @@ export function requestName(deployment: string, record: Key): string {
 export function requestOf(
   refund: Refund,
   settings: Pick<Settings, 'idempotency.lifetimeHours'>,
-  { searchesFirst = false } = {},
+  { mayBeLost = false } = {},
 ): ProviderRequest {
   const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount, request } = refund
   const { is_another: isAnother = false } = refund
   const requestedSince = timeOf(refundId)
   const paidSince = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
   const about = { account, chargeId, amount, refundId, tenant, request, isAnother }
-  return { ...about, requestedSince, paidSince, searchesFirst }
+  return { ...about, requestedSince, paidSince, mayBeLost }
 }
 
 /**

@@ -87,22 +87,23 @@ async function askOnce(
   request: ProviderRequest,
   { clock, ...attempt }: Attempt & { clock: Clock },
 ): Promise<ProviderOutcome | EarlierUse> {
-  const { requestedSince, searchesFirst, chargeId: charge } = request
-  const keyIsKnown = !searchesFirst && clock.now() - requestedSince < keyLifeMilliseconds
+  const { requestedSince, mayBeLost, chargeId: charge } = request
+  const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
   const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt)
   return paid ? outcomeFor(request, paid) : create(attempt.stripe, request, attempt.call)
 }
 
 /**
- * Finds the payout for which Stripe refuses the key of a request: of the same charge, or of any other since the request's
- * payouts count. There is none if an earlier attempt was declined.
+ * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined. The payouts
+ * of other charges, of which an account may have many, are searched only if the table may have lost one.
  * @throws StripeError; DEPENDENCY.timeout
  */
 async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<ProviderOutcome | EarlierUse> {
-  const { chargeId: charge, paidSince } = request
+  const { chargeId: charge, paidSince, mayBeLost } = request
   const ofCharge = await findPayout(request, { charge }, attempt)
   if (ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince))
     return outcomeFor(request, ofCharge)
+  if (!mayBeLost) return { status: 'met' }
   const created = { gte: Math.floor(paidSince / 1000) }
   const found = await findPayout(request, { created }, attempt)
   return found ? outcomeFor(request, found) : { status: 'met' }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { accountOf, makeRefund, Refund } from '#shared/refunds/refund.ts'
+import { recordKey } from '#shared/platform/idempotency/record.ts'
+import { accountOf, makeRefund, Refund, requestName } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -87,5 +88,29 @@ describe('the account of a tenant', () => {
 
   test('is missing without both', () => {
     expect(() => of('other', { accounts: {} })).toThrow('POLICY.refund.no_account')
+  })
+})
+
+describe('the name of a request at the payment provider', () => {
+  const record = (...[key = 'k', principal = 'u1', tenant = 'acme', route = 'POST /v1/refunds']) =>
+    recordKey(tenant, principal, route, key)
+
+  test('is the same whenever the request is repeated', () => {
+    expect(requestName('commerce-prod', record())).toBe(requestName('commerce-prod', record()))
+    expect(requestName('commerce-prod', record())).toMatch(/^[\w-]{43}$/)
+  })
+
+  test('differs by the deployment, and by all that names its idempotency record', () => {
+    const names = [
+      requestName('commerce-prod', record()),
+      requestName('commerce-staging', record()),
+      ...[
+        record('other'),
+        record('k', 'u2'),
+        record('k', 'u1', 'other'),
+        record('k', 'u1', 'acme', 'POST /other'),
+      ].map((one) => requestName('commerce-prod', one)),
+    ]
+    expect(new Set(names).size).toBe(6)
   })
 })

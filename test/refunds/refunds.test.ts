@@ -89,6 +89,17 @@ describe('a refund', () => {
     expect(provider.calls.find(({ account }) => account === `acct_${tenant}`)?.trace).toEqual(trace)
   })
 
+  test('that a table has lost is one payout: its retry adopts it, whatever reports it later', async () => {
+    const lost = await refund('ch_lost')
+    const restored = await startService({ clock, settings: settingsWith({}) })
+    const { status, json } = await refund('ch_lost', { by: restored })
+    expect([status, json.amount, json.status]).toEqual([201, 700, 'succeeded'])
+    expect(json.id).not.toBe(lost.json.id)
+    const state = await ledgerOf(restored, provider, tenant)
+    expectBalanced(state)
+    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+  })
+
   test('is one payout, one ledger entry and one response for repeated requests with its key', async () => {
     const first = await refund('ch_1')
     expect([first.status, first.headers['Idempotency-Status'], first.json]).toEqual([

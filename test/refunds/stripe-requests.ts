@@ -37,7 +37,7 @@ export function quickClock(jitter = 0): TestClock {
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
   const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), request: `of-${numbered}` }
-  const usual = { isAnother: false, requestedSince: 0, paidSince: -24 * 3600 * 1000, searchesFirst: false }
+  const usual = { isAnother: false, requestedSince: 0, paidSince: -24 * 3600 * 1000, mayBeLost: false }
   return { account: 'acct_acme', amount: 1000, tenant: 'acme', ...usual, ...own, ...changes }
 }
 

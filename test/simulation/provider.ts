@@ -91,10 +91,9 @@ export class SimulatedProvider {
   }
 
   refund(request: ProviderRequest): ProviderOutcome | EarlierUse {
-    const { account, chargeId, refundId, amount, isAnother, requestedSince, searchesFirst } = request
+    const { account, chargeId, refundId, amount, isAnother, requestedSince, mayBeLost } = request
     const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
-    const paid =
-      isOld || searchesFirst ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
+    const paid = isOld || mayBeLost ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
     if (paid) return paid
     const key = `${account} ${isAnother ? refundId : request.request}`
     const parameters = JSON.stringify([chargeId, amount, refundId])
@@ -138,8 +137,8 @@ export class SimulatedProvider {
   #refuse(request: ProviderRequest): ProviderOutcome | EarlierUse {
     if (request.isAnother) throw new Error('the key of a refund stands for another one')
     const ofCharge = this.#search(request, ({ chargeId }) => chargeId === request.chargeId)
-    const latest = ofCharge ?? this.#search(request, ({ createdAt }) => createdAt >= request.paidSince)
-    return latest ?? { status: 'met' }
+    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'met' }
+    return this.#search(request, ({ createdAt }) => createdAt >= request.paidSince) ?? { status: 'met' }
   }
 
   /** Finds the payout of a refund, or else the latest one of the same request. */
