@@ -101,11 +101,9 @@ async function askOnce(
 async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<ProviderOutcome | EarlierUse> {
   const { chargeId: charge, paidSince, mayBeLost } = request
   const ofCharge = await findPayout(request, { charge }, attempt)
-  if (ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince))
-    return outcomeFor(request, ofCharge)
-  if (!mayBeLost) return { status: 'met' }
+  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
   const created = { gte: Math.floor(paidSince / 1000) }
-  const found = await findPayout(request, { created }, attempt)
+  const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
   return found ? outcomeFor(request, found) : { status: 'met' }
 }
 

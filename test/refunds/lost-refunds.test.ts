@@ -318,6 +318,26 @@ describe('a lost refund that the provider had declined', () => {
   })
 })
 
+test('a payout that was old at the time of the restore is of another request', async () => {
+  await paid()
+  advance(hours(10))
+  loseAll({ marked: true, keys: 'forgotten' })
+  advance(hours(15))
+  const id = await paid()
+  expect(payouts().map(({ metadata }) => metadata.refund_id)).toContain(id)
+  expect(payouts()).toHaveLength(2)
+  expect(refunds()).toMatchObject([{ id, status: 'succeeded', is_another: true }])
+})
+
+test('a refund of which only the idempotency record is lost is the answer', async () => {
+  const id = await paid()
+  const { store } = runtime
+  const records = store.all().filter(({ pk }) => pk.startsWith('idempotency#'))
+  store.takeBack(records.map((after) => ({ sequence: 0, before: undefined, after })))
+  expect(await paid()).toBe(id)
+  expectOneRefund(id)
+})
+
 test('a key that has expired is another request, although the provider still knows it', async () => {
   const first = await paid()
   advance(hours(25))
