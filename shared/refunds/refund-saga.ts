@@ -41,7 +41,7 @@ const freshMilliseconds = 10_000
 export function refundSaga(
   context: Pick<
     WorkContext,
-    'settings' | 'table' | 'clock' | 'now' | 'budget' | 'report' | 'log' | 'correlation'
+    'settings' | 'table' | 'now' | 'remember' | 'budget' | 'report' | 'log' | 'correlation'
   >,
   openProvider: () => Promise<Pick<PaymentProvider, 'refund' | 'adopt'>>,
 ): Saga<Refund, RefundResult, RefundView> {
@@ -162,7 +162,7 @@ export function refundSaga(
  */
 export async function findPaid(
   refund: Refund,
-  context: Pick<WorkContext, 'settings' | 'table' | 'clock'>,
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
 ): Promise<Decision<RefundView> | undefined> {
   const { settings, table } = context
   if (settings['refunds.policy'] === 'within_charge' || !(await wasRestored(context))) return undefined
@@ -175,10 +175,12 @@ export async function findPaid(
 }
 
 /** Returns whether the table went back to an earlier time while a payout that it lost may still be young. */
-async function wasRestored(context: Pick<WorkContext, 'settings' | 'table' | 'clock'>): Promise<boolean> {
+async function wasRestored(
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
+): Promise<boolean> {
   const at = await restoredAt(context)
   const lifetime = context.settings['idempotency.lifetimeHours'] * 3_600_000
-  return at !== undefined && context.clock.now() - at < lifetime
+  return at !== undefined && context.now() - at < lifetime
 }
 
 /** Returns the refund and the path at which a later outcome can be read. The error of a failed refund names its id. */

@@ -117,9 +117,6 @@ function loseAll({
   store.takeBack(store.all().map((after) => ({ sequence: 0, before: undefined, after })))
   if (marked) store.put({ item: { ...restoredKey, at: clock.now() }, condition: 'none' })
   if (keys === 'forgotten') fakeProvider.forgetKeys()
-  // Another process, which has read nothing.
-  const { now } = clock
-  Object.assign(runtime, { clock: { ...clock, now } })
 }
 
 const payouts = () => fakeProvider.refunds().filter((one) => one.charge.startsWith(charge))

@@ -372,6 +372,8 @@ export class World {
           name
         ],
       isBlocked: async () => false,
+      // Each process serves one request.
+      remember: (_, load) => load(),
       ...testKeys,
       environment: (name) => (name === 'DEPLOYMENT' ? 'commerce-simulated' : undefined),
     }

@@ -1,6 +1,7 @@
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
-import { accountOf, deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
+import { accountOf } from '#shared/refunds/accounts.ts'
+import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
 import { findPaid, refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
@@ -8,11 +9,15 @@ import { route } from './route.ts'
 /** Apart from its function, because `sagas.finish` finishes its sagas, too. */
 export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
-    const { settings, newId, scope, record, environment } = context
+    const { newId, record, environment, scope } = context
     const deployment = environment(deploymentVariable)
     if (!record || !deployment) throw new Error('a refund needs a key and the name of the deployment')
     // All of its shards: no list reads refunds (`spread` in keys.ts).
-    const of = { id: newId(maxShards), tenant_id: scope.tenant, account: accountOf(scope.tenant, settings) }
+    const of = {
+      id: newId(maxShards),
+      tenant_id: scope.tenant,
+      account: await accountOf(scope.tenant, context),
+    }
     const refund = makeRefund(body, { ...of, request: requestName(deployment, record) })
     return (await findPaid(refund, context)) ?? { state: refund }
   },

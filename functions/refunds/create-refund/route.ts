@@ -28,6 +28,7 @@ export const route = defineRoute({
   uses: ['secret.payments'],
   table: {
     ...sagaTable,
+    get: [...sagaTable.get, 'account'],
     put: [...sagaTable.put, 'pending-saga'],
     delete: [...sagaTable.delete, 'pending-saga'],
   },
