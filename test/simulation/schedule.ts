@@ -164,6 +164,8 @@ async function story(
     faults.active = true
     await repeatRefunds(world, history)
     faults.active = false
+    // Once more while the keys are valid: some have not come through.
+    await repeatRefunds(world, history)
     await settle(world)
     world.redrive('webhooks', (id) => !history.misfits.has(id))
     await settle(world)
