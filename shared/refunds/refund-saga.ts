@@ -3,6 +3,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
+import { alertOfLostAccount } from './lost-account.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
 import { findRefund, startWrites } from './refund-store.ts'
@@ -51,7 +52,10 @@ export function refundSaga(
   async function attempt(refund: Refund): Promise<RefundResult> {
     const provider = await openProvider()
     const asked = now()
-    const outcome = await provider.refund(requestOf(refund), budget)
+    const outcome = await provider.refund(requestOf(refund), budget).catch((thrown) => {
+      alertOfLostAccount(thrown, refund, context)
+      throw thrown
+    })
     // The provider had processed an earlier attempt whose response was lost; that outcome counts.
     if ('replayed' in outcome && outcome.replayed) context.report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
     return { refund, answer: { outcome, asked } }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { pendingEntries } from '#shared/platform/table/table.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
@@ -123,7 +123,7 @@ describe('a refund', () => {
   test('that an Admin of another tenant asked for is pending work of the tenant that pays', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     expect((await refund('ch_across', { as: { tenant: 'ops', role: 'Admin' } })).status).toBe(503)
-    const pending = await pendingEntries(service.table, 'pending-saga', clock.now())
+    const pending = await pendingEntries(service.table, 'pending-saga')
     expect(pending.map(({ tenant }) => tenant)).toContain(tenant)
   })
 
@@ -138,7 +138,7 @@ describe('a refund', () => {
     await receiveEvent(by, eventOf('refund.failed', { id: String(pending?.id), tenant_id: tenant }))
     clock.advance(10_000)
     expect(outcome(await refund('ch_ended', { by }))).toBe('409 POLICY.refund.declined')
-    const left = await pendingEntries(by.table, 'pending-saga', clock.now())
+    const left = await pendingEntries(by.table, 'pending-saga')
     expect(left.filter((one) => one.tenant === tenant)).toEqual([])
   })
 

@@ -1,3 +1,4 @@
+import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf, makeRefund } from '#shared/refunds/refund.ts'
@@ -7,7 +8,8 @@ import { route } from './route.ts'
 
 /** Apart from its function, because `sagas.finish` finishes its sagas, too. */
 export const endpoint = defineEndpoint(route, {
-  decide({ body }, { settings, newId, scope: { tenant } }) {
+  async decide({ body }, { settings, newId, scope: { tenant }, table, clock }) {
+    await checkBacklog(tenant, { table, clock })
     // All of its shards: no list reads refunds (`spread` in keys.ts).
     const id = newId(maxShards)
     return { state: makeRefund(body, { id, tenant_id: tenant, account: accountOf(tenant, settings) }) }
