@@ -98,7 +98,7 @@ describe('a read of all entries', () => {
   test('ends at the largest key that is asked for', async () => {
     const first = await store({ ...pendingKeyOf('unfinished-operation', idAt(now)) })
     await store({ ...pendingKeyOf('unfinished-operation', idAt(now + 1)) })
-    expect(await pendingEntries(runtime.table, 'unfinished-operation', idAt(now))).toEqual([first])
+    expect(await pendingEntries(runtime.table, 'unfinished-operation', first.sk)).toEqual([first])
   })
 
   test('goes on after each page', async () => {
@@ -158,14 +158,13 @@ describe('a read of what is due', () => {
   test('reaches a tenant behind 4,000 due entries of another in one partition', async () => {
     const id = idAt(now - hour)
     const { pk } = pendingKeyOf('pending-saga', id)
+    const busy: Item[] = []
     for (let n = 0; n < 4000; n += 1)
-      await store({ pk, sk: entryAt(now - day + n, idAt(now - day)), tenant: 'busy' })
+      busy.push(await store({ pk, sk: entryAt(now - day + n, idAt(now - day)), tenant: 'busy' }))
     const due = await entry('acme', {}, id)
     const { due: kept, counts } = await read()
     expect(kept.filter(({ tenant }) => tenant === 'acme')).toEqual([due])
-    expect(kept.filter(({ tenant }) => tenant === 'busy').map(({ sk }) => sk)).toContain(
-      entryAt(now - day, idAt(now - day)),
-    )
+    expect(kept[0]).toEqual(busy[0])
     expect(counts.get('busy')).toBe(4000)
   })
 })
@@ -180,8 +179,8 @@ test('whatever is read is due, in order, and complete for any set of entries', a
     fc.asyncProperty(fc.array(times, { maxLength: 30 }), async (all) => {
       runtime = memoryRuntime()
       const stored: Item[] = []
-      for (const [n, { tenant, since, due }] of all.entries())
-        stored.push(await entry(tenant, { due }, idAt(now + since, n)))
+      for (const { tenant, since, due } of all)
+        stored.push(await entry(tenant, { due }, idAt(now + since)))
       const { due } = await read()
       const expected = stored
         .filter((_, n) => (all[n]?.due ?? 1) <= 0)
