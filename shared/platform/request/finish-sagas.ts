@@ -1,4 +1,5 @@
 import { type Clock, startBudget } from '../base/clock.ts'
+import { Failure } from '../base/failure.ts'
 import { recordBacklogs } from '../idempotency/backlog.ts'
 import { isEntryOf, type PendingSaga, removePendingSaga } from '../idempotency/pending-saga.ts'
 import { asRecord } from '../idempotency/record.ts'
@@ -15,7 +16,9 @@ export interface Finished {
   finished: number
   /** Sagas that could not be finished; the next run tries them again. */
   left: number
-  /** The error of the last of those. */
+  /** Those that a decision of their tenant refused, such as an account without access. That is no failure of the service. */
+  refused?: number
+  /** The error of the last of those that failed. */
   fault?: unknown
   /** The start of the oldest pending saga, in milliseconds since 1970; absent if there is none. */
   oldest?: number
@@ -56,16 +59,18 @@ export async function workInTurns<Entry extends { tenant: string }>(
 ): Promise<Finished> {
   const result: Finished = { finished: 0, left: 0 }
   await inParallel(inTurns(entries, clock), async (entry) => {
-    const inTime = clock.now() < until
-    const done = inTime && (await work(entry).catch(keepFault))
-    result[done ? 'finished' : 'left'] += 1
+    try {
+      const done = clock.now() < until && (await work(entry))
+      result[done ? 'finished' : 'left'] += 1
+    } catch (fault) {
+      if (fault instanceof Failure && fault.causedByCaller) result.refused = (result.refused ?? 0) + 1
+      else {
+        result.left += 1
+        result.fault = fault
+      }
+    }
   })
   return result
-
-  function keepFault(fault: unknown): false {
-    result.fault = fault
-    return false
-  }
 }
 
 function inTurns<Entry extends { tenant: string }>(all: readonly Entry[], clock: Clock): Entry[] {
