@@ -14,14 +14,15 @@ const maxAgeMilliseconds = 30_000
 /** The sweep runs each minute. */
 const retryAfterSeconds = 60
 
-const key = { pk: 'backlogged-tenants', sk: 'backlogged-tenants' }
+export const backloggedTenantsKey = { pk: 'backlogged-tenants', sk: 'backlogged-tenants' }
 
 /** The list that each process knows, by its clock. */
 const known = new WeakMap<Clock, { tenants: ReadonlySet<string>; at: number }>()
 
 /**
  * Checks that a tenant may start another saga. A process reads the list at most once in 30 seconds, so hardly any request
- * pays for it. A request of a known key is answered from its record all the same.
+ * pays for it. A request of a known key never fails by it: a rejection is
+ * replaced by what its record says.
  * @throws RATE_LIMIT.exceeded
  */
 export async function checkBacklog(
@@ -44,9 +45,9 @@ export async function recordBacklogs(counts: ReadonlyMap<string, number>, table:
   const tenants = largest.map(([tenant]) => tenant).sort()
   const before = await readTenants(table)
   const isSame = tenants.length === before.length && tenants.every((tenant, at) => tenant === before[at])
-  if (!isSame) await table.put({ item: { ...key, tenants }, condition: 'none' })
+  if (!isSame) await table.put({ item: { ...backloggedTenantsKey, tenants }, condition: 'none' })
 }
 
 async function readTenants(table: Pick<Table, 'get'>): Promise<readonly string[]> {
-  return ((await table.get(key))?.tenants ?? []) as readonly string[]
+  return ((await table.get(backloggedTenantsKey))?.tenants ?? []) as readonly string[]
 }
