@@ -43,7 +43,13 @@ export function refundSaga(
     async execute(recorded) {
       const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
       const refund = isFresh ? recorded : await currentRefund(recorded)
-      return refund.status === 'pending' ? attempt(refund) : { refund }
+      if (refund.status !== 'pending') return { refund }
+      try {
+        return await attempt(refund)
+      } catch (thrown) {
+        alertOfLostAccount(thrown, refund, context)
+        throw thrown
+      }
     },
     outcome: (_, result) => outcomeOf(result),
   }
@@ -52,10 +58,7 @@ export function refundSaga(
   async function attempt(refund: Refund): Promise<RefundResult> {
     const provider = await openProvider()
     const asked = now()
-    const outcome = await provider.refund(requestOf(refund), budget).catch((thrown) => {
-      alertOfLostAccount(thrown, refund, context)
-      throw thrown
-    })
+    const outcome = await provider.refund(requestOf(refund), budget)
     // The provider had processed an earlier attempt whose response was lost; that outcome counts.
     if ('replayed' in outcome && outcome.replayed) context.report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
     return { refund, answer: { outcome, asked } }
