@@ -17,6 +17,7 @@ import {
 import { idAt } from '#test/support/ids.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { runs } from '#test/support/runs.ts'
+import { newTable, openTable } from '#test/support/tables.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -169,6 +170,29 @@ describe('a read of what is due', () => {
   })
 })
 
+test('a table returns what is due page by page, and moves an entry in one transaction', async () => {
+  const table = openTable(await newTable())
+  const id = idAt(now - hour)
+  const { pk } = pendingKeyOf('pending-saga', id)
+  const others = Array.from({ length: 25 }, (_, n) => ({
+    pk,
+    sk: entryAt(now + n, idAt(now)),
+    tenant: 'other',
+  }))
+  await table.insertMany(others)
+  const before = pendingKeyOf('pending-saga', entryAt(now - 1, id))
+  const after = pendingKeyOf('pending-saga', laterEntry(before.sk, now, day))
+  await table.put({ item: { ...before, tenant: 'acme' }, condition: 'none' })
+  const read = async () => (await readDue(table, 'pending-saga', { now, waiting: true })).due
+  expect(await read()).toEqual([{ ...before, tenant: 'acme' }, others[0]])
+  await table.transact([
+    { remove: before, condition: 'none' },
+    { item: { ...after, tenant: 'acme' }, condition: 'none' },
+  ])
+  expect(await read()).toEqual([others[0]])
+  expect(await pendingEntries(table, 'pending-saga')).toEqual([...others, { ...after, tenant: 'acme' }])
+})
+
 test('whatever is read is due, in order, and complete for any set of entries', async () => {
   const times = fc.record({
     tenant: fc.constantFrom('a', 'b', 'c'),
@@ -179,8 +203,7 @@ test('whatever is read is due, in order, and complete for any set of entries', a
     fc.asyncProperty(fc.array(times, { maxLength: 30 }), async (all) => {
       runtime = memoryRuntime()
       const stored: Item[] = []
-      for (const { tenant, since, due } of all)
-        stored.push(await entry(tenant, { due }, idAt(now + since)))
+      for (const { tenant, since, due } of all) stored.push(await entry(tenant, { due }, idAt(now + since)))
       const { due } = await read()
       const expected = stored
         .filter((_, n) => (all[n]?.due ?? 1) <= 0)
