@@ -7,10 +7,10 @@ import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
 import { idOfEntry } from '../platform/table/keys.ts'
 import {
   type DueEntry,
-  hourMilliseconds,
   isRefusedForADay,
-  longestPauseMilliseconds,
+  longPauses,
   readDue,
+  retryPauses,
 } from '../platform/table/pending-entries.ts'
 import type { Write } from '../platform/table/table.ts'
 import { alertOfLostAccount } from './lost-account.ts'
@@ -74,12 +74,12 @@ async function checkRefund(
   try {
     const after = await ask(refund, context, openProvider)
     if (!isOpen(after)) return after
-    const isMoved = await apply(context, nextQuestion(after, now(), longestPauseMilliseconds))
+    const isMoved = await apply(context, nextQuestion(after, now(), longPauses))
     return isMoved ? after : await findRefund(table, entry.tenant, refund.id)
   } catch (thrown) {
     alertOfLostAccount(thrown, refund, context)
     const isParked = isRefusedForADay(thrown, refund.id, now())
-    const later = nextQuestion(refund, now(), isParked ? longestPauseMilliseconds : hourMilliseconds)
+    const later = nextQuestion(refund, now(), isParked ? longPauses : retryPauses)
     // If this fails too, the next run asks again; the first failure is reported.
     await apply(context, later).catch(() => undefined)
     throw thrown

@@ -1,6 +1,6 @@
 import { timeOf } from '../platform/base/clock.ts'
 import { entryAt, type Key, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
-import { laterEntry } from '../platform/table/pending-entries.ts'
+import { laterEntry, type Pauses } from '../platform/table/pending-entries.ts'
 import { put, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
@@ -34,11 +34,11 @@ export function openEntryWrites(before: Refund, after: Refund): Write[] {
     : [put({ ...pendingKeyOf('open-refund', current), tenant }), ...removed]
 }
 
-/** Writes the time of the next question about a refund that stays open. @param longest the longest pause */
-export function nextQuestion(refund: Refund, now: number, longest: number): Write[] {
+/** Writes the time of the next question about a refund that stays open. */
+export function nextQuestion(refund: Refund, now: number, pauses: Pauses): Write[] {
   const { open_entry, tenant_id, id, version } = refund
   if (open_entry === undefined) return []
-  const after = { ...refund, open_entry: laterEntry(open_entry, now, longest) }
+  const after = { ...refund, open_entry: laterEntry(open_entry, now, pauses) }
   const update = keyOf(tenant_id, 'refund', id)
   const set = { open_entry: after.open_entry, version: version + 1 }
   return [

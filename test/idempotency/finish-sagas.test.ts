@@ -112,6 +112,15 @@ describe('the sweeper of pending sagas', () => {
     })
   })
 
+  test('works on what is due although the list of full tenants cannot be read, and then fails', async () => {
+    await leaveOverdue()
+    runtime.beforeCall = ({ input }) => {
+      if (JSON.stringify(input).includes('backlogged-tenants')) throw new Error('broken')
+    }
+    await expect(sweep()).rejects.toThrow('broken')
+    expect(states()).toEqual(['paid'])
+  })
+
   test('picks the endpoint of the operation', async () => {
     await leaveOverdue()
     const other = payEndpoint(provider)

@@ -11,8 +11,10 @@ import {
 import {
   isRefusedForADay,
   laterEntry,
+  longPauses,
   pendingEntries,
   readDue,
+  retryPauses,
 } from '#shared/platform/table/pending-entries.ts'
 import { idAt } from '#test/support/ids.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -57,12 +59,14 @@ describe('the key of an entry', () => {
   })
 
   test.each([
-    ['a minute at least', 0, hour, minute],
-    ['its age', 7 * minute, hour, 7 * minute],
-    ['the longest pause', 2 * hour, hour, hour],
-  ])('is due after %s', (_, age, longest, pause) => {
+    ['a minute at least', 0, retryPauses, minute],
+    ['a quarter of its age, if the work could not be done', 8 * minute, retryPauses, 2 * minute],
+    ['an hour at most, then', day, retryPauses, hour],
+    ['its age, if the work takes long', 7 * minute, longPauses, 7 * minute],
+    ['23 hours at most, then', 30 * day, longPauses, 23 * hour],
+  ])('is due after %s', (_, age, pauses, pause) => {
     const id = idAt(now - age)
-    const later = laterEntry(entryAt(now, id), now, longest)
+    const later = laterEntry(entryAt(now, id), now, pauses)
     expect(later).toBe(entryAt(now + pause, id))
     expect(idOfEntry(later)).toBe(id)
   })
@@ -166,6 +170,7 @@ describe('a read of what is due', () => {
     const { due: kept, counts } = await read()
     expect(kept.filter(({ tenant }) => tenant === 'acme')).toEqual([due])
     expect(kept[0]).toEqual(busy[0])
+    expect(kept.length).toBeLessThan(busy.length)
     expect(counts.get('busy')).toBe(4000)
   })
 })
@@ -181,7 +186,7 @@ test('a table returns what is due page by page, and moves an entry in one transa
   }))
   await table.insertMany(others)
   const before = pendingKeyOf('pending-saga', entryAt(now - 1, id))
-  const after = pendingKeyOf('pending-saga', laterEntry(before.sk, now, day))
+  const after = pendingKeyOf('pending-saga', laterEntry(before.sk, now, longPauses))
   await table.put({ item: { ...before, tenant: 'acme' }, condition: 'none' })
   const read = async () => (await readDue(table, 'pending-saga', { now, waiting: true })).due
   expect(await read()).toEqual([{ ...before, tenant: 'acme' }, others[0]])

@@ -21,8 +21,8 @@ const known = new WeakMap<Clock, { tenants: ReadonlySet<string>; at: number }>()
 
 /**
  * Checks that a tenant may start another saga. A process reads the list at most once in 30 seconds, so hardly any request
- * pays for it. A request of a known key never fails by it: a rejection is
- * replaced by what its record says.
+ * pays for it. It never refuses a request of a known key, because a rejection is replaced by what its record
+ * says.
  * @throws RATE_LIMIT.exceeded
  */
 export async function checkBacklog(

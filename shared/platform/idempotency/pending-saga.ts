@@ -1,7 +1,7 @@
 import { type Clock, timeOf } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import { entryAt, type Item, idOfEntry, type Key, pendingKeyOf } from '../table/keys.ts'
-import { type DueEntry, hourMilliseconds, laterEntry } from '../table/pending-entries.ts'
+import { type DueEntry, laterEntry, retryPauses } from '../table/pending-entries.ts'
 import type { Change, Table } from '../table/table.ts'
 import {
   asRecord,
@@ -37,9 +37,9 @@ export function firstEntry(id: string): string {
 }
 
 /** Returns a saga whose entry is due after a pause that grows with its age. */
-export function laterSaga(saga: RecordedSaga, now: number, longest = hourMilliseconds): RecordedSaga {
+export function laterSaga(saga: RecordedSaga, now: number, pauses = retryPauses): RecordedSaga {
   const { entry } = saga
-  return entry === undefined ? saga : { ...saga, entry: laterEntry(entry, now, longest) }
+  return entry === undefined ? saga : { ...saga, entry: laterEntry(entry, now, pauses) }
 }
 
 /** Returns the change that adds the entry of a saga, if the service can finish it. */

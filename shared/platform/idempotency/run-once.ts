@@ -1,6 +1,6 @@
 import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.ts'
 import { type Item, idOfEntry } from '../table/keys.ts'
-import { isRefusedForADay, longestPauseMilliseconds } from '../table/pending-entries.ts'
+import { isRefusedForADay, longPauses } from '../table/pending-entries.ts'
 import type { Change, Condition, Refusal, Table } from '../table/table.ts'
 import { commitDecision } from './commit-decision.ts'
 import type { Decision, KeyedRun, Run, Saga, SagaStart } from './decision.ts'
@@ -173,7 +173,7 @@ async function release(run: KeyedRun, saga: RecordedSaga, lease: Lease, thrown?:
   const now = run.clock.now()
   const isParked = saga.entry !== undefined && isRefusedForADay(thrown, idOfEntry(saga.entry), now)
   const to = {
-    saga: isParked ? laterSaga(saga, now, longestPauseMilliseconds) : saga,
+    saga: isParked ? laterSaga(saga, now, longPauses) : saga,
     lease: freeLease(run),
   }
   await replacePending({ ...run, table: run.tableForOutcome() }, { saga, lease }, to).catch(() => undefined)

@@ -40,10 +40,13 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
   const range = { now: clock.now(), waiting: true }
   const { due, counts, oldest } = await readDue<PendingSaga>(table, 'pending-saga', range)
-  const [result] = await Promise.all([
-    workInTurns(due, { clock, until }, (entry) => finishSaga(entry, endpoints, runtime, table)),
-    recordBacklogs(counts, table),
-  ])
+  const recorded = recordBacklogs(counts, table)
+  // If it fails, the run fails once its work has ended.
+  recorded.catch(() => undefined)
+  const result = await workInTurns(due, { clock, until }, (entry) =>
+    finishSaga(entry, endpoints, runtime, table),
+  )
+  await recorded
   return { ...result, ...(oldest !== undefined && { oldest }) }
 }
 

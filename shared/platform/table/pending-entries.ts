@@ -21,19 +21,26 @@ const mostOfTenant = 100
 const largestEntry = '~'
 
 const minuteMilliseconds = 60_000
-/** The longest pause before work is tried again of which nothing says that it must wait. */
-export const hourMilliseconds = 3_600_000
-/** The longest pause. It is shorter than a day, so an alarm that looks at a day sees each try. */
-export const longestPauseMilliseconds = 23 * hourMilliseconds
+const hourMilliseconds = 3_600_000
 
-/**
- * Returns the next sort key of an entry: it is due after as long as the work has existed, at least a minute.
- * @param longest the longest pause in milliseconds
- */
-export function laterEntry(entry: string, now: number, longest: number): string {
+/** How the pauses of work grow. */
+export interface Pauses {
+  /** The part of the age of the work that a pause lasts. */
+  ofAge: number
+  /** In milliseconds. */
+  longest: number
+}
+
+/** The pauses of work that could not be done, in which the other party may be available again: a quarter of its age. */
+export const retryPauses: Pauses = { ofAge: 1 / 4, longest: hourMilliseconds }
+/** The pauses of work that takes days. They are shorter than a day, so an alarm that looks at a day sees each try. */
+export const longPauses: Pauses = { ofAge: 1, longest: 23 * hourMilliseconds }
+
+/** Returns the next sort key of an entry: it is due after a pause that grows with the age of the work, at least a minute. */
+export function laterEntry(entry: string, now: number, { ofAge, longest }: Pauses): string {
   const id = idOfEntry(entry)
-  const age = now - timeOf(id)
-  return entryAt(now + Math.min(longest, Math.max(minuteMilliseconds, age)), id)
+  const pause = Math.max(minuteMilliseconds, ofAge * (now - timeOf(id)))
+  return entryAt(now + Math.min(longest, pause), id)
 }
 
 /**
