@@ -6,6 +6,7 @@ const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --
 
 const settleRefund =
   'npx commerce refunds settle ID --tenant T --outcome failed --settings FILE --stack STACK'
+const tenants = 'npx commerce tenants list --stack STACK'
 
 /** The late payouts, by the functions that book them. */
 const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
@@ -28,9 +29,9 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'page',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
-    act: 'List the pending refunds of each tenant of refunds.account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
+    act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingRefunds, settleRefund],
+    commands: [tenants, pendingRefunds, settleRefund],
     thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
   },
   {
@@ -38,14 +39,12 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'List the pending refunds of each tenant of refunds.account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
+    act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingRefunds],
+    commands: [tenants, pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds
     // An open refund is asked about, and its age is logged, once in 23 hours.
-    thresholds: [
-      { measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 },
-    ],
+    thresholds: [{ measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 }],
   },
   {
     id: 'RefundPaidLate',
@@ -61,10 +60,10 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'ProviderAccountLost',
     severity: 'ticket',
     impact:
-      'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds of this tenant stay pending, and are tried once a day.',
-    act: 'The log names the tenant. If its owner connects the account again, its refunds are paid within a day. Else remove the account from refunds.account, or name the new one, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
+      'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
+    act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
     queries: lostAccounts,
-    commands: [pendingRefunds, settleRefund],
+    commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds, settleRefund],
     thresholds: [
       {
         measure: measures.alertsOf(

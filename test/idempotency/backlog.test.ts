@@ -1,19 +1,22 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { processMemory, type Remember } from '#shared/platform/base/cached-load.ts'
 import { checkBacklog, maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 
 let runtime: MemoryRuntime
 let calls: string[]
+let remember: Remember
 beforeEach(() => {
   runtime = memoryRuntime()
   calls = []
+  remember = processMemory(runtime.clock)
   runtime.beforeCall = ({ name }) => calls.push(name)
 })
 
 const record = (counts: Record<string, number>) =>
   recordBacklogs(new Map(Object.entries(counts)), runtime.table)
-const check = (tenant: string) => checkBacklog(tenant, runtime)
+const check = (tenant: string) => checkBacklog(tenant, { table: runtime.table, remember })
 const full = maxPendingSagas
 
 describe('a tenant with too many pending sagas', () => {

@@ -29,7 +29,7 @@ export const route = defineRoute({
   uses: ['secret.payments'],
   table: {
     ...settlement,
-    get: [...settlement.get, 'backlogged-tenants'],
+    get: [...settlement.get, 'account', 'backlogged-tenants'],
     put: [...settlement.put, 'pending-saga'],
     delete: [...settlement.delete, 'pending-saga'],
   },

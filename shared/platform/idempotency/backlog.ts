@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Remember } from '../base/cached-load.ts'
 import { fail } from '../base/failure.ts'
 import type { Table } from '../table/table.ts'
 
@@ -9,15 +9,10 @@ import type { Table } from '../table/table.ts'
 export const maxPendingSagas = 1000
 /** So many names of 64 characters fit into the item. */
 const maxTenants = 5000
-/** How long a process uses the list that it has read, in milliseconds. */
-const maxAgeMilliseconds = 30_000
 /** The sweep runs each minute. */
 const retryAfterSeconds = 60
 
 export const backloggedTenantsKey = { pk: 'backlogged-tenants', sk: 'backlogged-tenants' }
-
-/** The list that each process knows, by its clock. */
-const known = new WeakMap<Clock, { tenants: ReadonlySet<string>; at: number }>()
 
 /**
  * Checks that a tenant may start another saga. A process reads the list at most once in 30 seconds, so hardly any request
@@ -27,15 +22,10 @@ const known = new WeakMap<Clock, { tenants: ReadonlySet<string>; at: number }>()
  */
 export async function checkBacklog(
   tenant: string,
-  { table, clock }: { table: Pick<Table, 'get'>; clock: Clock },
+  { table, remember }: { table: Pick<Table, 'get'>; remember: Remember },
 ): Promise<void> {
-  const at = clock.now()
-  let list = known.get(clock)
-  if (!list || at - list.at >= maxAgeMilliseconds) {
-    list = { tenants: new Set(await readTenants(table)), at }
-    known.set(clock, list)
-  }
-  if (list.tenants.has(tenant)) throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds })
+  const tenants = await remember('backlogged tenants', async () => new Set(await readTenants(table)))
+  if (tenants.has(tenant)) throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds })
 }
 
 /** Stores which tenants may start no further saga. @param counts the pending sagas of each tenant */
