@@ -46,7 +46,7 @@ async function secretAfter(seconds: number, { settings }: Tenant): Promise<strin
   await read()
   secret = 'second'
   now += seconds * 1000
-  return read()
+  return (await read()).text
 }
 let secret: string
 const secrets = await startHttpServer((_, response) => {

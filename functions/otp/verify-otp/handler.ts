@@ -1,9 +1,9 @@
 import { validMilliseconds } from '#shared/otp/code-item.ts'
 import { verifyCode } from '#shared/otp/verify-code.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
-import { sessionCookies, sessionKeyPurpose, sessionSecret } from '#shared/platform/identity/session.ts'
+import { sessionCookies, sessionSecret } from '#shared/platform/identity/session.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
@@ -18,9 +18,9 @@ export const endpoint = defineEndpoint(route, {
   async cookies({ session_id: id }, { settings, derivedKey, now }) {
     const session_id = String(id)
     if (now() - timeOf(session_id) > validMilliseconds) return []
-    const secret = sessionSecret(await derivedKey(sessionKeyPurpose), session_id)
+    const secret = sessionSecret(await derivedKey('sessions'), session_id)
     return sessionCookies({ session_id, secret }, settings['otp.sessionSeconds'])
   },
 })
 
-export const handler = httpFunction(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

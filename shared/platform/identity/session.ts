@@ -23,9 +23,6 @@ export interface SessionItem extends Key {
   expires_at: number
 }
 
-/** The purpose of the key from which session secrets are derived. */
-export const sessionKeyPurpose = 'sessions v1'
-
 /**
  * Derives the secret of a session's cookie from the session id: 256 bits, unpredictable without the key. It is never
  * stored: no record contains it, and a lost response can still be repeated.

@@ -196,8 +196,8 @@ async function hashedSource(
   const { route, source, derivedKey } = context
   const { auth, throttle } = route
   if (auth !== 'none' || !throttle) return undefined
-  const key = await derivedKey('log sources v1').catch(() => undefined)
-  return key && keyedHash(key, source)
+  const key = await derivedKey('hashes').catch(() => undefined)
+  return key && keyedHash(key, 'source in logs', source)
 }
 
 function logOutcome(
