@@ -31,6 +31,7 @@ export async function verifyCode(
   const id = newId(maxShards)
   const session = sessionOf(await derivedKey('sessions'), {
     session_id: id,
+    login: [email, code],
     tenant_id,
     user_id: person.user_id,
     until: now() + settings['otp.sessionSeconds'] * 1000,

@@ -20,6 +20,7 @@ import {
   newEmail,
   requestCode,
   requestedCode,
+  sessionHeaders,
   verifyCode,
 } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -47,7 +48,8 @@ const { message_id } = (await requestCode(service, victim)).json
 const { code } = await mailOf(service, message_id)
 
 const user = newEmail()
-const verified = await verifyCode(service, user, await requestedCode(service, user))
+const login = [user, await requestedCode(service, user)]
+const verified = await verifyCode(service, user, login[1] ?? '')
 const cookie = cookiesOf(verified)['__Host-session']?.split('.')[1]
 
 const reset = await service.call({ method: 'POST', path: '/password/reset', body: { email: victim } })
@@ -99,7 +101,11 @@ const attacks: [string, string[], (key: KeyObject, text: string) => boolean][] =
     ['otp.send', 'otp.verify'],
     (key, salt) => digitsOf(key, { email: victim, salt }, code.length) === code,
   ],
-  ['compute the cookie of a session', ['otp.verify'], (key, id) => sessionSecret(key, id) === cookie],
+  [
+    'compute the cookie of a session',
+    ['otp.verify'],
+    (key, session_id) => sessionSecret(key, { session_id, login }) === cookie,
+  ],
   [
     'read the address of a queued mail',
     ['otp.send'],
@@ -169,4 +175,21 @@ test('the role that requests codes cannot have the code of another mailed to its
   expect([to, mailed.length]).toEqual([attacker, code.length])
   expect(outcome(await verifyCode(service, victim, mailed))).toBe('400 CODE.invalid')
   expect(outcome(await verifyCode(service, victim, code))).toBe('200')
+})
+
+test('a role that can forge the record of a login gets no cookie for a session that it knows by its id', async () => {
+  const how = { headers: { 'Idempotency-Key': 'forged' } }
+  await verifyCode(service, user, 'wrong', how)
+  const records = (await itemsOf(service.tableName)).filter(({ pk }) => pk.startsWith('idempotency#'))
+  const body = JSON.stringify({ session_id: verified.json.session_id })
+  expect(records).toHaveLength(1)
+  await table.transact([put({ ...records[0], state: 'complete', status: 200, body } as Item)])
+  const replayed = await verifyCode(service, user, 'wrong', how)
+  expect([outcome(replayed), replayed.json]).toEqual(['200', { session_id: verified.json.session_id }])
+  const discount = (answer: typeof verified, key: string) => {
+    const headers = { ...sessionHeaders(service, answer), 'Idempotency-Key': key }
+    return service.call({ method: 'POST', path: '/discount/verify', headers, body: { code: 'X' } })
+  }
+  expect(outcome(await discount(verified, 'a'))).toBe('200')
+  expect(outcome(await discount(replayed, 'b'))).toBe('401 AUTH.invalid_credentials')
 })

@@ -9,10 +9,12 @@ import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { clientTypes } from './client-types.ts'
+import { withTakeovers } from './takeovers.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** The guides with tables of a deployment. */
 const guides = ['docs/guides/access.md', 'docs/guides/receive.md']
+const securityPage = 'docs/security.md'
 const scalingPage = 'docs/scaling.md'
 
 /** Returns the text of every generated file that describes a deployment with this profile, by its path. */
@@ -22,6 +24,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
     'openapi.json': openapi,
     'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
     'client/schema.ts': await clientTypes(JSON.parse(openapi)),
+    [securityPage]: withTakeovers(await readFile(join(root, securityPage), 'utf8'), settings),
     ...Object.fromEntries(
       await Promise.all(
         guides.map(async (page) => [page, withSettings(await readFile(join(root, page), 'utf8'), settings)]),

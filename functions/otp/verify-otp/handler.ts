@@ -11,14 +11,17 @@ export const endpoint = defineEndpoint(route, {
   decide: ({ body }, context) => verifyCode(body, context),
 
   /**
-   * Derives the cookie's secret from the session id, so no idempotency record stores it and a retry after a lost
+   * Derives the cookie's secret from the session id and the login, so no idempotency record stores it and a retry after a lost
    * response still logs in. A replay after the code has expired gets the stored response without a cookie: a code
    * found in a mailbox later opens no session.
    */
-  async cookies({ session_id: id }, { settings, derivedKey, now }) {
-    const session_id = String(id)
+  async cookies({ reply, input: { body } }, { settings, derivedKey, now }) {
+    const session_id = String(reply.session_id)
     if (now() - timeOf(session_id) > validMilliseconds) return []
-    const secret = sessionSecret(await derivedKey('sessions'), session_id)
+    const secret = sessionSecret(await derivedKey('sessions'), {
+      session_id,
+      login: [body.email, body.code],
+    })
     return sessionCookies({ session_id, secret }, settings['otp.sessionSeconds'])
   },
 })
