@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandsPage } from '#bin/cli/commands-page.ts'
@@ -24,7 +25,6 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
     'openapi.json': openapi,
     'asyncapi.json': `${compactJson(asyncapiDocument(settings))}\n`,
     'client/schema.ts': await clientTypes(JSON.parse(openapi)),
-    [securityPage]: withTakeovers(await readFile(join(root, securityPage), 'utf8'), settings),
     ...Object.fromEntries(
       await Promise.all(
         guides.map(async (page) => [page, withSettings(await readFile(join(root, page), 'utf8'), settings)]),
@@ -37,6 +37,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
+    [securityPage]: withTakeovers(readFileSync(join(root, securityPage), 'utf8')),
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,

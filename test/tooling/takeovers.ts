@@ -1,7 +1,6 @@
 import { type Right, rights } from '#lib/rights.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
-import type { Settings } from '#shared/settings/register.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'
 
 /** What a use permits besides the table, in words. Those without an entry permit nothing that others may not. */
@@ -37,13 +36,13 @@ const reading: readonly TableCall[] = ['get', 'getMany', 'query']
 const changing: readonly TableCall[] = ['put', 'update', 'delete', 'insert']
 
 /** Replaces the table of what a takeover of each function can do. */
-export function withTakeovers(page: string, settings: Settings): string {
+export function withTakeovers(page: string): string {
   const [start, end] = ['<!-- takeovers -->', '<!-- /takeovers -->']
-  return page.replace(RegExp(`${start}[\\s\\S]*${end}`), () => `${start}\n${table(settings)}\n${end}`)
+  return page.replace(RegExp(`${start}[\\s\\S]*${end}`), () => `${start}\n${takeovers()}\n${end}`)
 }
 
-function table(settings: Settings): string {
-  const rows = Array.from(declaredUses(settings), ([name, { uses, table: items }]) => [
+function takeovers(): string {
+  const rows = Array.from(declaredUses(), ([name, { uses, table: items }]) => [
     `\`${name}\``,
     named(items, reading),
     named(items, changing),
