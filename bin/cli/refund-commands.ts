@@ -30,7 +30,7 @@ export function defineRefundCommands(define: Define): void {
     })
   define(
     'refunds reconcile',
-    'Compare the ledger of a tenant with the refunds that the payment provider created between two times. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences.',
+    'Compare the ledger of a tenant with the refunds that the payment provider created between two times, in each account that the tenant has or had. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences.',
     'refunds reconcile --tenant acme',
     'refunds reconcile --tenant acme --from 2026-01-01 --to 2026-02-01 --settings profiles/prod.json --stack commerce-prod',
   )

@@ -2,10 +2,10 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { accountsOf } from '#shared/refunds/accounts.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
 import { type CurrencyTotal, reconcile } from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
-import { accountOf } from '#shared/refunds/refund.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../cli/options.ts'
@@ -27,6 +27,10 @@ export async function* refundsOf(
 /** The result of a comparison. Its numbers are complete when all findings were read. */
 interface ComparisonSummary {
   tenant: string
+  /** Those that were compared. */
+  accounts: string[]
+  /** Those that nobody can compare, because their owners ended the access of the service. */
+  lost: string[]
   from: string
   to: string
   compared: number
@@ -36,15 +40,20 @@ interface ComparisonSummary {
 }
 
 /**
- * Compares the ledger of a tenant with the payment provider of a deployment, in a range in milliseconds since 1970.
+ * Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had, in a
+ * range in milliseconds since 1970.
+ * @throws UsageError for a tenant without an account
  */
 export async function comparison(
   stack: DeployedStack,
   { tenant, settings, from, to }: { tenant: string; settings: Settings; from: number; to: number },
 ): Promise<{ findings: AsyncGenerator<Finding>; summary: ComparisonSummary }> {
-  const range = { tenant, account: accountOf(tenant, settings), from, to }
+  const table = openTable(stack)
+  const { accounts, lost } = await comparedAccounts(table, tenant, settings)
   const summary: ComparisonSummary = {
     tenant,
+    accounts,
+    lost,
     from: timestamp(from),
     to: timestamp(to),
     compared: 0,
@@ -61,18 +70,20 @@ export async function comparison(
     clock: systemClock,
     secret: () => paymentsSecret(stack),
   })
-  const sources = { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
+  const sources = { table, records, budget: startBudget(systemClock, commandMilliseconds) }
   return { findings: findings(), summary }
 
   async function* findings(): AsyncGenerator<Finding> {
     try {
-      for await (const part of reconcile(range, sources)) {
-        summary.compared += part.compared
-        summary.differences += part.differences.length
-        summary.unrelated += part.unrelated.length
-        summary.totals = addedTotals(summary.totals, part.totals)
-        yield* part.differences
-        yield* part.unrelated
+      for (const account of accounts) {
+        for await (const part of reconcile({ tenant, account, from, to }, sources)) {
+          summary.compared += part.compared
+          summary.differences += part.differences.length
+          summary.unrelated += part.unrelated.length
+          summary.totals = addedTotals(summary.totals, part.totals)
+          yield* part.differences
+          yield* part.unrelated
+        }
       }
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown
@@ -80,6 +91,22 @@ export async function comparison(
       throw new Error(`the comparison stopped before its end: ${thrown.code}${reason}`)
     }
   }
+}
+
+/** @throws UsageError for a tenant without an account */
+export async function comparedAccounts(
+  table: Table,
+  tenant: string,
+  settings: Settings,
+): Promise<Pick<ComparisonSummary, 'accounts' | 'lost'>> {
+  const known = await accountsOf(table, tenant)
+  const found = settings['refunds.account']
+  if (known.length === 0 && found !== 'connected') return { accounts: [`${found.prefix}${tenant}`], lost: [] }
+  if (known.length === 0)
+    throw new UsageError(`${tenant} has no account: connect one with \`tenants connect\``)
+  const namesOf = (isLost: boolean) =>
+    known.flatMap(({ account, lost_at }) => ((lost_at !== undefined) === isLost ? [account] : []))
+  return { accounts: namesOf(false), lost: namesOf(true) }
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
-import { lazy } from '../base/cached-load.ts'
+import { lazy, processMemory } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
@@ -59,6 +59,7 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
     secret: async (name, budget, options) => (await read(name, { budget, ...options })).text,
     isBlocked: (tenant, table) => isBlocked()(tenant, table),
+    remember: processMemory(clock),
     derivedKey: async (name, budget) => deriveKey((await read(name, { budget })).text, name),
     async versionedKey(name, budget, version) {
       const current = await read(name, { budget })
