@@ -3,9 +3,13 @@ import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
-import { type CurrencyTotal, reconcile } from '#shared/refunds/reconcile.ts'
+import {
+  type CurrencyTotal,
+  type ReconcileRange,
+  reconcile,
+  type Sources,
+} from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
-import { accountOf } from '#shared/refunds/refund.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../cli/options.ts'
@@ -35,23 +39,8 @@ interface ComparisonSummary {
   totals: CurrencyTotal[]
 }
 
-/**
- * Compares the ledger of a tenant with the payment provider of a deployment, in a range in milliseconds since 1970.
- */
-export async function comparison(
-  stack: DeployedStack,
-  { tenant, settings, from, to }: { tenant: string; settings: Settings; from: number; to: number },
-): Promise<{ findings: AsyncGenerator<Finding>; summary: ComparisonSummary }> {
-  const range = { tenant, account: accountOf(tenant, settings), from, to }
-  const summary: ComparisonSummary = {
-    tenant,
-    from: timestamp(from),
-    to: timestamp(to),
-    compared: 0,
-    differences: 0,
-    unrelated: 0,
-    totals: [],
-  }
+/** Opens the table of a deployment and the records of its payment provider. */
+export async function openSources(stack: DeployedStack, settings: Settings): Promise<Sources> {
   const provider = settings['refunds.provider']
   const records = await deployedRecords({
     settings: {
@@ -61,7 +50,24 @@ export async function comparison(
     clock: systemClock,
     secret: () => paymentsSecret(stack),
   })
-  const sources = { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
+  return { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
+}
+
+/** Compares the ledger of a tenant with the payment provider of a deployment. */
+export function comparison(
+  range: ReconcileRange,
+  sources: Sources,
+): { findings: AsyncGenerator<Finding>; summary: ComparisonSummary } {
+  const { tenant, from, to } = range
+  const summary: ComparisonSummary = {
+    tenant,
+    from: timestamp(from),
+    to: timestamp(to),
+    compared: 0,
+    differences: 0,
+    unrelated: 0,
+    totals: [],
+  }
   return { findings: findings(), summary }
 
   async function* findings(): AsyncGenerator<Finding> {
@@ -83,21 +89,25 @@ export async function comparison(
 }
 
 /**
- * Returns the range in milliseconds since 1970: by default yesterday. It ends before refunds that are too young.
+ * Returns the range in milliseconds since 1970: by default yesterday. A comparison ends before refunds that are too young. An
+ * adoption leaves none out: it books nothing twice, whatever is in progress.
  * @throws UsageError if it is empty
  */
 export function rangeOf(
-  window: { from: Date | undefined; to: Date | undefined },
+  { adopt, ...window }: { from: Date | undefined; to: Date | undefined; adopt: boolean },
   settings: Settings,
   now: number,
 ): { from: number; to: number } {
+  if (adopt && !window.from)
+    throw new UsageError('--adopt requires --from: the time to which the table was restored')
   const today = now - (now % dayMilliseconds)
   const end = window.to?.getTime() ?? (window.from ? now : today)
   const from = window.from?.getTime() ?? end - dayMilliseconds
-  const to = Math.min(end, newestCompared(settings, now))
+  const to = Math.min(end, adopt ? now : newestCompared(settings, now))
+  const { minAgeMinutes } = settings['refunds.reconcile']
   if (from >= to)
     throw new UsageError(
-      `--from must be before --to, and at least ${settings['refunds.reconcile'].minAgeMinutes} minutes ago`,
+      `--from must be before --to${adopt ? '' : `, and at least ${minAgeMinutes} minutes ago`}`,
     )
   return { from, to }
 }

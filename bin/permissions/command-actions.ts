@@ -91,7 +91,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'deliveries resend': ['dynamodb:DeleteItem', 'sqs:SendMessage', ...changing],
   'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
   'refunds list': ['dynamodb:Query'],
-  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
+  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
   verify: ['secretsmanager:GetSecretValue', ...purging],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],

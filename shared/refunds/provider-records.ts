@@ -5,6 +5,8 @@ export interface ProviderRefund {
   id: string
   /** The id of the refund that it pays; absent if the service did not request it. */
   refundId: string | undefined
+  /** The tenant of that refund, as the payout names it. */
+  tenant: string | undefined
   chargeId: string
   /** In minor units. */
   amount: number

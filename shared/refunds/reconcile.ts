@@ -14,7 +14,7 @@ import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { findRefund, type LedgerEntry } from './refund-store.ts'
 
 /** The refunds of a tenant in a time range: those that the provider created in it, and those that only the ledger has. */
-interface ReconcileRange {
+export interface ReconcileRange {
   tenant: string
   /** The tenant's account at the provider. */
   account: string
@@ -44,7 +44,7 @@ export interface ReconciledPart {
   totals: CurrencyTotal[]
 }
 
-interface Sources {
+export interface Sources {
   table: Table
   records: ProviderRecords
   budget: Budget

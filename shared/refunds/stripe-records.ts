@@ -3,7 +3,7 @@ import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { read, type StripeOptions, stripeClient } from './stripe-client.ts'
-import { metadataName, stripeStatuses } from './stripe-refund.ts'
+import { metadataName, stripeStatuses, tenantMetadataName } from './stripe-refund.ts'
 
 const pageSize = 100
 
@@ -86,6 +86,7 @@ function recordOf({
   return {
     id,
     refundId: metadata?.[metadataName],
+    tenant: metadata?.[tenantMetadataName],
     chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
     amount,
     currency: currency.toUpperCase(),

@@ -11,6 +11,7 @@ const at = timestamp(0)
 const paid: ProviderRefund = {
   id: 're_1',
   refundId: id,
+  tenant: 'acme',
   chargeId: 'ch_1',
   amount: 700,
   currency: 'EUR',

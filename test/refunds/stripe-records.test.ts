@@ -70,6 +70,7 @@ describe('the list of an account', () => {
       {
         id: paid?.id,
         refundId: asked.refundId,
+        tenant: asked.tenant,
         chargeId: asked.chargeId,
         amount: 700,
         currency: 'EUR',

@@ -171,9 +171,10 @@ type NamedItem =
   | 'batch'
   | 'import_chunk'
   | 'reconciled'
+  | 'payout'
 
 /** Items of which there is one. Their partition key is their name. */
-export const singleItems = ['blocked-tenants', 'import_pace'] as const
+export const singleItems = ['blocked-tenants', 'import_pace', 'restored'] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
 export type PartitionKind = Entity | PendingWork | NamedItem | (typeof singleItems)[number]
