@@ -114,11 +114,12 @@ async function adoptionOf(record: ProviderRefund, asked: number, adopting: Adopt
   const [first, ...others] = effects.writes ?? []
   if (!first) return {}
   const written = known ? first : createdRefund(refund, 'TRANSIENT.error')
+  const claim = claimPayout(account, provider_refund_id, { tenant, refund_id: id })
   const after = { status: refund.status, charge_id, amount, provider_refund_id }
   return {
     refund,
     ...effects,
-    writes: [written, ...others, claimPayout(account, provider_refund_id, { tenant, refund_id: id })],
+    writes: [written, ...others, { ...claim, onFailure: 'TRANSIENT.error' }],
     audit: {
       action: 'refund.adopt',
       target: `refund/${id}`,

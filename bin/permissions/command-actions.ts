@@ -109,6 +109,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   ],
   'table restore': [
     'dynamodb:DescribeTable',
+    'dynamodb:PutItem',
     'dynamodb:RestoreTableToPointInTime',
     'dynamodb:UpdateContinuousBackups',
     'dynamodb:UpdateTable',
@@ -118,8 +119,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:BatchGetItem',
     'dynamodb:BatchWriteItem',
     'dynamodb:DescribeTable',
-    'dynamodb:Query',
     'dynamodb:Scan',
+    ...purging,
   ],
   freeze: [
     'cloudformation:ListStackResources',

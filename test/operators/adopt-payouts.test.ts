@@ -283,7 +283,7 @@ describe('a payout is not adopted', () => {
 
   test('that a refund here has claimed', async () => {
     const { id } = pay()
-    await apply(runtime, { writes: [claimPayout(account, id, { tenant, refund_id: newRefund().id })] })
+    await runtime.table.put(claimPayout(account, id, { tenant, refund_id: newRefund().id }))
     await nothing()
   })
 })
