@@ -55,8 +55,8 @@ export function defineRefundCommands(define: Define): void {
       const { comparison, openSources, rangeOf } = await import('../commands/refunds.ts')
       const { accountOf } = await import('#shared/refunds/refund.ts')
       const profile = await settingsOf(settings)
-      const account = accountOf(tenant, profile)
-      const range = { tenant, account, ...rangeOf({ from, to, adopt }, profile, Date.now()) }
+      const accounts = [accountOf(tenant, profile)]
+      const range = { tenant, accounts, ...rangeOf({ from, to, adopt }, profile, Date.now()) }
       const sources = await openSources(await stackOf(stack), profile)
       if (adopt) {
         const { adoptPayouts, missingPayouts } = await import('../commands/adopt-payouts.ts')
@@ -65,7 +65,7 @@ export function defineRefundCommands(define: Define): void {
         if (missing.length > 0) {
           await confirm(`Book ${missing.length} payouts of ${tenant} that the ledger lacks?`, yes)
           const columns = ['finding', 'refund_id', 'provider_refund_id', 'status', 'amount', 'currency']
-          await printRecords(adoptPayouts(missing, range, adopting), ...columns)
+          await printRecords(adoptPayouts(tenant, missing, adopting), ...columns)
         }
       }
       const { findings, summary } = comparison(range, sources)

@@ -5,16 +5,22 @@ import { readAll } from '#shared/platform/listing/merge.ts'
 import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import type { ProviderRefund } from '#shared/refunds/provider-records.ts'
-import type { ReconcileRange, Sources } from '#shared/refunds/reconcile.ts'
+import type { Sources } from '#shared/refunds/reconcile.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import { asRefund, createdRefund, findRefund } from '#shared/refunds/refund-store.ts'
 import { reportOf, settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { type ComparedRange, stopped } from './refunds.ts'
 import type { Operator } from './tenant-records.ts'
 
 interface Adopting extends Pick<Sources, 'records' | 'budget'> {
   operator: Operator
   settings: Settings
+}
+
+/** A payout that no refund here has. */
+interface MissingPayout extends ProviderRefund {
+  account: string
 }
 
 /** A payout that became a refund here, as it is printed. */
@@ -33,22 +39,31 @@ interface Adoption extends Revisable<Adoption> {
 const oldestMilliseconds = 31 * 24 * 3600 * 1000
 
 /**
- * Returns the payouts of a range that the service requested for a tenant and no refund here has, oldest first. The owner of
+ * Returns the payouts of a range that the service requested for a tenant and no refund here has, oldest first in each account. The owner of
  * an account can edit the metadata of a payout, so those are left out that a refund here has under another id.
  */
 export async function missingPayouts(
-  { tenant, account, from, to }: ReconcileRange,
+  { tenant, accounts, from, to }: ComparedRange,
   { operator: { table, clock }, records, budget }: Adopting,
-): Promise<ProviderRefund[]> {
-  const missing = new Map<string, ProviderRefund>()
-  for await (const record of records.list({ account, from, to }, budget))
-    if (isOf(tenant, record, clock.now()) && record.status !== 'failed') missing.set(record.id, record)
-  const ids = { low: firstIdAt(from - oldestMilliseconds), high: lastIdAt(clock.now()) }
-  const partitions = partitionsOf(tenant, 'refund')
-  for await (const items of readAll(table, partitions, { ...ids, descending: false, atOnce: 500 }))
-    for (const { provider_refund_id } of items.map(asRefund))
-      if (provider_refund_id !== undefined) missing.delete(provider_refund_id)
-  return [...missing.values()].reverse()
+): Promise<MissingPayout[]> {
+  const missing = new Map<string, MissingPayout>()
+  try {
+    for (const account of accounts) {
+      const listed: MissingPayout[] = []
+      for await (const record of records.list({ account, from, to }, budget))
+        if (isOf(tenant, record, clock.now()) && record.status !== 'failed')
+          listed.push({ ...record, account })
+      for (const payout of listed.reverse()) missing.set(payout.id, payout)
+    }
+    const ids = { low: firstIdAt(from - oldestMilliseconds), high: lastIdAt(clock.now()) }
+    const partitions = partitionsOf(tenant, 'refund')
+    for await (const items of readAll(table, partitions, { ...ids, descending: false, atOnce: 500 }))
+      for (const { provider_refund_id } of items.map(asRefund))
+        if (provider_refund_id !== undefined) missing.delete(provider_refund_id)
+  } catch (thrown) {
+    throw stopped('the adoption', thrown)
+  }
+  return [...missing.values()]
 }
 
 /**
@@ -57,24 +72,24 @@ export async function missingPayouts(
  * its outcome. It can be repeated, also while callers repeat their requests.
  */
 export async function* adoptPayouts(
-  payouts: readonly ProviderRefund[],
-  account: { tenant: string; account: string },
+  tenant: string,
+  payouts: readonly MissingPayout[],
   adopting: Adopting,
 ): AsyncGenerator<AdoptedPayout> {
-  for (const { id, chargeId, refundId = '' } of payouts) {
-    // Somebody was asked in between, and a retry may have adopted the payout.
-    const asked = adopting.operator.clock.now()
-    const known = { account: account.account, id, chargeId, refundId }
-    const record = await adopting.records.find(known, adopting.budget)
-    const refund = record && (await adopt(record, asked, { ...account, ...adopting }))
-    if (refund) {
-      const { id: refund_id, charge_id, created_at, status, amount, currency } = refund
-      yield {
-        ...{ finding: 'adopted', refund_id, provider_refund_id: id, charge_id, created_at, status, amount },
-        ...(currency !== undefined && { currency }),
-      }
+  try {
+    for (const payout of payouts) {
+      const refund = await adopt(payout, { tenant, account: payout.account, ...adopting })
+      if (refund) yield adoptedPayout(refund, payout.id)
     }
+  } catch (thrown) {
+    throw stopped('the adoption', thrown)
   }
+}
+
+function adoptedPayout(refund: Refund, provider_refund_id: string): AdoptedPayout {
+  const { id: refund_id, charge_id, created_at, status, amount, currency } = refund
+  const printed = { refund_id, provider_refund_id, charge_id, created_at, status, amount }
+  return { finding: 'adopted', ...printed, ...(currency !== undefined && { currency }) }
 }
 
 interface AdoptingFor extends Adopting {
@@ -84,12 +99,15 @@ interface AdoptingFor extends Adopting {
 
 /** Returns the refund of a payout that was booked now. */
 async function adopt(
-  record: ProviderRefund,
-  asked: number,
+  { id, chargeId, refundId = '' }: ProviderRefund,
   adopting: AdoptingFor,
 ): Promise<Refund | undefined> {
-  const { operator, tenant } = adopting
+  const { operator, tenant, account, records, budget } = adopting
   const { table, clock, name: sub } = operator
+  const asked = clock.now()
+  // Somebody was asked since the payout was listed, and a retry may have adopted it.
+  const record = await records.find({ account, id, chargeId, refundId }, budget)
+  if (!record) return undefined
   const correlation = { id: newId(clock), trace: {} }
   const context = { table, clock, correlation, caller: { sub, tenant, role: undefined } }
   const adoption = await adoptionOf(record, asked, adopting)

@@ -3,12 +3,7 @@ import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
-import {
-  type CurrencyTotal,
-  type ReconcileRange,
-  reconcile,
-  type Sources,
-} from '#shared/refunds/reconcile.ts'
+import { type CurrencyTotal, reconcile, type Sources } from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -26,6 +21,14 @@ export async function* refundsOf(
 ): AsyncGenerator<object> {
   for await (const refund of recordsOf(table, tenant, 'refund'))
     if (status === undefined || ('status' in refund && refund.status === status)) yield refund
+}
+
+/** A time range of the refunds of a tenant, in milliseconds since 1970, in some of its accounts. */
+export interface ComparedRange {
+  tenant: string
+  accounts: readonly string[]
+  from: number
+  to: number
 }
 
 /** The result of a comparison. Its numbers are complete when all findings were read. */
@@ -55,7 +58,7 @@ export async function openSources(stack: DeployedStack, settings: Settings): Pro
 
 /** Compares the ledger of a tenant with the payment provider of a deployment. */
 export function comparison(
-  range: ReconcileRange,
+  { accounts, ...range }: ComparedRange,
   sources: Sources,
 ): { findings: AsyncGenerator<Finding>; summary: ComparisonSummary } {
   const { tenant, from, to } = range
@@ -72,20 +75,26 @@ export function comparison(
 
   async function* findings(): AsyncGenerator<Finding> {
     try {
-      for await (const part of reconcile(range, sources)) {
-        summary.compared += part.compared
-        summary.differences += part.differences.length
-        summary.unrelated += part.unrelated.length
-        summary.totals = addedTotals(summary.totals, part.totals)
-        yield* part.differences
-        yield* part.unrelated
-      }
+      for (const account of accounts)
+        for await (const part of reconcile({ ...range, account }, sources)) {
+          summary.compared += part.compared
+          summary.differences += part.differences.length
+          summary.unrelated += part.unrelated.length
+          summary.totals = addedTotals(summary.totals, part.totals)
+          yield* part.differences
+          yield* part.unrelated
+        }
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown
-      const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
-      throw new Error(`the comparison stopped before its end: ${thrown.code}${reason}`)
+      throw stopped('the comparison', thrown)
     }
   }
+}
+
+/** Returns the error of work that a failure of the provider or of the table has stopped. */
+export function stopped(work: string, thrown: unknown): unknown {
+  if (!(thrown instanceof Failure)) return thrown
+  const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+  return new Error(`${work} stopped before its end: ${thrown.code}${reason}`)
 }
 
 /**

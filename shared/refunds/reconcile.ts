@@ -14,7 +14,7 @@ import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { findRefund, type LedgerEntry } from './refund-store.ts'
 
 /** The refunds of a tenant in a time range: those that the provider created in it, and those that only the ledger has. */
-export interface ReconcileRange {
+interface ReconcileRange {
   tenant: string
   /** The tenant's account at the provider. */
   account: string

@@ -80,14 +80,14 @@ function opened() {
   const budget = startBudget(clock, 60 * minute)
   const now = clock.now() + minute
   return {
-    range: { tenant, account, from: now - 60 * minute, to: now },
+    range: { tenant, account, accounts: [account], from: now - 60 * minute, to: now },
     adopting: { operator: { table, clock, name: 'jane' }, records, budget, settings },
     sources: { table, records, budget },
   }
 }
 async function adopt() {
   const { range, adopting } = opened()
-  return allOf(adoptPayouts(await missingPayouts(range, adopting), range, adopting))
+  return allOf(adoptPayouts(tenant, await missingPayouts(range, adopting), adopting))
 }
 async function differences() {
   const { range, sources } = opened()
@@ -314,7 +314,7 @@ describe('a caller that repeats its request meanwhile', () => {
         runtime.beforeCall = () => {}
         await retry(payout)
       }
-      const adopted = await allOf(adoptPayouts(missing, range, adopting))
+      const adopted = await allOf(adoptPayouts(tenant, missing, adopting))
       if (made <= at) calls = made
       expect(adoptedRefunds()).toEqual([payout.id])
       expect(adopted).toHaveLength(made <= at ? 1 : 0)

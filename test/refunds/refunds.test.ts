@@ -250,13 +250,10 @@ describe('the comparison with the provider', () => {
         budget: startBudget(systemClock, 60_000),
         settings: service.settings,
       }
-      const range = { tenant, account: `acct_${tenant}`, from: Date.now() - 3_600_000, to: Date.now() + 1000 }
+      const period = { from: Date.now() - 3_600_000, to: Date.now() + 1000 }
+      const missing = await missingPayouts({ tenant, accounts: [`acct_${tenant}`], ...period }, adopting)
       const adopted: unknown[] = []
-      for await (const { refund_id, status } of adoptPayouts(
-        await missingPayouts(range, adopting),
-        range,
-        adopting,
-      ))
+      for await (const { refund_id, status } of adoptPayouts(tenant, missing, adopting))
         adopted.push([refund_id, status])
       return adopted
     }
