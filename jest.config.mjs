@@ -1,3 +1,5 @@
+import './bin/node-version.mjs'
+
 /**
  * Campaigns take minutes each: processes killed at each step, the whole deployed stack, audits of the templates. They run
  * if the command names one. `TESTS=ci` adds those of `test/end-to-end`: what a change can break. `TESTS=all` runs every

@@ -66,10 +66,19 @@ export const subscriptions: readonly Subscription[] = [
     // The key says whether events of live or of test mode count.
     uses: ['queue.webhooks', 'secret.payments'],
     table: {
-      get: [...settlement.get, 'blocked-tenants', 'cart', 'cart_line', 'inbox', 'order'],
+      get: [
+        ...settlement.get,
+        'account',
+        'account_owner',
+        'blocked-tenants',
+        'cart',
+        'cart_line',
+        'inbox',
+        'order',
+      ],
       getMany: ['code'],
       find: ['order', 'refund'],
-      put: [...settlement.put, 'cart', 'cart_line', 'order'],
+      put: [...settlement.put, 'account', 'cart', 'cart_line', 'order'],
       update: [...settlement.update, 'inbox'],
       delete: settlement.delete,
     },
@@ -137,7 +146,11 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Compare the ledger with the refunds of the payment provider',
     source: { queue: 'reconciliations', daily: true },
     uses: ['secret.payments', 'queue.reconciliations', 'reconciliations.send'],
-    table: { get: ['reconciled', 'refund'], put: ['reconciled'], query: ['ledger', 'refund'] },
+    table: {
+      get: ['account', 'reconciled', 'refund'],
+      put: ['reconciled'],
+      query: ['account_owner', 'ledger', 'refund'],
+    },
     impact: 'A refund that was paid twice, or that is missing in the ledger, is not noticed.',
   },
   {

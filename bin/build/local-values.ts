@@ -59,12 +59,9 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
     problems.push(
       `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,
     )
-  // The local payment provider has an account for each tenant. Others choose the names of accounts themselves, and the
-  // daily comparison of the ledger covers the named accounts.
+  // The local payment provider has an account for each tenant. Others choose the names of accounts themselves.
   if (member('refunds.account', 'prefix') !== undefined)
-    problems.push(
-      `refunds.account at prefix: a prefix is for the local run; stage ${name} names the account of each tenant.`,
-    )
+    problems.push(`refunds.account at prefix: a prefix is for the local run; stage ${name} needs connected.`)
   return problems.map((problem) => `  ${problem}`)
 }
 

@@ -32,7 +32,7 @@ export function defineRefundCommands(define: Define): void {
     })
   define(
     'refunds reconcile',
-    'Compare the ledger of a tenant with the refunds that the payment provider created between two times. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences. With --adopt, it first books what the provider paid for the service since a time and the ledger lacks: at the end of a restore, when the refunds since the point in time are gone and their payouts are not. Each payout becomes a refund with its entry in the ledger, its event and an audit record; one that is pending is settled later, and one that failed is not booked. It books no payout that a refund has, so it can be repeated, also while callers repeat their requests.',
+    'Compare the ledger of a tenant with the refunds that the payment provider created between two times, in each account that the tenant has or had. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences. With --adopt, it first books what the provider paid for the service since a time and the ledger lacks: at the end of a restore, when the refunds since the point in time are gone and their payouts are not. Each payout becomes a refund with its entry in the ledger, its event and an audit record; one that is pending is settled later, and one that failed is not booked. It books no payout that a refund has, so it can be repeated, also while callers repeat their requests.',
     'refunds reconcile --tenant acme',
     'refunds reconcile --tenant acme --from 2026-01-01 --to 2026-02-01 --settings profiles/prod.json --stack commerce-prod',
     'refunds reconcile --tenant acme --from 2026-01-31T12:00:00Z --adopt --settings profiles/prod.json --stack commerce-prod',
@@ -52,12 +52,11 @@ export function defineRefundCommands(define: Define): void {
       // The local profile would send the key of the stage to an address of this machine.
       if (stack !== undefined && settings === undefined) throw new UsageError('--stack requires --settings')
       if (adopt) assertCanAsk(`Book payouts of ${tenant} that the ledger lacks?`, yes)
-      const { comparison, openSources, rangeOf } = await import('../commands/refunds.ts')
-      const { accountOf } = await import('#shared/refunds/refund.ts')
+      const { comparedAccounts, comparison, openSources, rangeOf } = await import('../commands/refunds.ts')
       const profile = await settingsOf(settings)
-      const accounts = [accountOf(tenant, profile)]
-      const range = { tenant, accounts, ...rangeOf({ from, to, adopt }, profile, Date.now()) }
+      const period = rangeOf({ from, to, adopt }, profile, Date.now())
       const sources = await openSources(await stackOf(stack), profile)
+      const range = { tenant, ...period, ...(await comparedAccounts(sources.table, tenant, profile)) }
       if (adopt) {
         const { adoptPayouts, missingPayouts } = await import('../commands/adopt-payouts.ts')
         const adopting = { ...sources, operator: await operatorOf(stack), settings: profile }

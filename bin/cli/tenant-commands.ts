@@ -1,4 +1,4 @@
-import { Option } from '@commander-js/extra-typings'
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { roles } from '#shared/platform/identity/caller.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -49,6 +49,7 @@ export function defineTenantCommands(define: Define): void {
   defineUsers(define)
   definePurge(define)
   defineBlocks(define)
+  defineAccounts(define)
 }
 
 function defineErasure(define: Define): void {
@@ -183,11 +184,52 @@ function defineBlocks(define: Define): void {
       const changed = await unblockTenant(await operatorOf(stack), tenant)
       printRecord({ tenant, blocked: false, changed })
     })
-  define('tenants blocked', 'List the blocked tenants.', 'tenants blocked')
+  define(
+    'tenants list',
+    'List the accounts at the payment provider that tenants have or had, and the blocked tenants. An account is connected, disconnected by an operator, or lost: its owner has ended the access of the service. Tenants with neither are not listed.',
+    'tenants list',
+  )
+    .option('--blocked', 'only blocked tenants', false)
     .addOption(stack)
-    .action(async ({ stack }) => {
-      const { readBlockedTenants } = await import('#shared/platform/identity/blocked-tenants.ts')
-      const { tenants } = await readBlockedTenants(await tableOf(stack))
-      await printRecords(tenants.map((tenant) => ({ tenant })))
+    .action(async ({ blocked, stack }) => {
+      const { listTenants } = await import('../commands/tenants/list-tenants.ts')
+      const columns = ['tenant', 'blocked', 'account', 'state', 'connected_at', 'disconnected_at', 'lost_at']
+      await printRecords(listTenants(await tableOf(stack), { blocked }), ...columns)
     })
+}
+
+function defineAccounts(define: Define): void {
+  define(
+    'tenants connect',
+    'Connect an account at the payment provider: new refunds of the tenant are made in it within 30 seconds. Another account of the tenant is disconnected, and a lost one is connected again. An account belongs to one tenant, also after a disconnect, until the tenant is purged. It is audited in the tenant.',
+    'tenants connect acme acct_1Nv0FGQ9RKHgCVdK',
+  )
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .argument('<account>', 'the connected account of Stripe', parseAccount)
+    .addOption(stack)
+    .action(async (tenant, account, { stack }) => {
+      const { connectAccount } = await import('../commands/tenants/connect-account.ts')
+      const disconnected = await connectAccount(await operatorOf(stack), tenant, account)
+      printRecord({ tenant, connected: account, ...(disconnected && { disconnected }) })
+    })
+  define(
+    'tenants disconnect',
+    'Disconnect the account of a tenant: its new refunds are rejected with 409 POLICY.refund.no_account within 30 seconds. Earlier refunds are finished, settled and compared. It is audited in the tenant. It prints changed: false if no account is connected.',
+    'tenants disconnect acme --yes',
+  )
+    .argument('<tenant>', 'the tenant', parseTenant)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (tenant, { yes, stack }) => {
+      const { disconnectAccount } = await import('../commands/tenants/connect-account.ts')
+      await confirm(`Reject all new refunds of ${tenant}?`, yes)
+      const disconnected = await disconnectAccount(await operatorOf(stack), tenant)
+      printRecord({ tenant, ...(disconnected && { disconnected }), changed: disconnected !== undefined })
+    })
+}
+
+/** @throws InvalidArgumentError for anything but the id of an account */
+function parseAccount(text: string): string {
+  if (/^acct_\w{1,100}$/.test(text)) return text
+  throw new InvalidArgumentError('It takes the id of a connected account, such as acct_1Nv0FGQ9RKHgCVdK.')
 }

@@ -2,6 +2,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { accountsOf } from '#shared/refunds/accounts.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
 import { type CurrencyTotal, reconcile, type Sources } from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
@@ -23,17 +24,19 @@ export async function* refundsOf(
     if (status === undefined || ('status' in refund && refund.status === status)) yield refund
 }
 
-/** A time range of the refunds of a tenant, in milliseconds since 1970, in some of its accounts. */
+/** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {
   tenant: string
-  accounts: readonly string[]
+  /** The accounts that the tenant has or had. */
+  accounts: string[]
+  /** Those that nobody can compare, because their owners ended the access of the service. */
+  lost: string[]
   from: number
   to: number
 }
 
 /** The result of a comparison. Its numbers are complete when all findings were read. */
-interface ComparisonSummary {
-  tenant: string
+interface ComparisonSummary extends Pick<ComparedRange, 'tenant' | 'accounts' | 'lost'> {
   from: string
   to: string
   compared: number
@@ -56,14 +59,16 @@ export async function openSources(stack: DeployedStack, settings: Settings): Pro
   return { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
 }
 
-/** Compares the ledger of a tenant with the payment provider of a deployment. */
+/** Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had. */
 export function comparison(
-  { accounts, ...range }: ComparedRange,
+  range: ComparedRange,
   sources: Sources,
 ): { findings: AsyncGenerator<Finding>; summary: ComparisonSummary } {
-  const { tenant, from, to } = range
+  const { tenant, accounts, lost, from, to } = range
   const summary: ComparisonSummary = {
     tenant,
+    accounts,
+    lost,
     from: timestamp(from),
     to: timestamp(to),
     compared: 0,
@@ -76,7 +81,7 @@ export function comparison(
   async function* findings(): AsyncGenerator<Finding> {
     try {
       for (const account of accounts)
-        for await (const part of reconcile({ ...range, account }, sources)) {
+        for await (const part of reconcile({ tenant, account, from, to }, sources)) {
           summary.compared += part.compared
           summary.differences += part.differences.length
           summary.unrelated += part.unrelated.length
@@ -95,6 +100,22 @@ export function stopped(work: string, thrown: unknown): unknown {
   if (!(thrown instanceof Failure)) return thrown
   const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
   return new Error(`${work} stopped before its end: ${thrown.code}${reason}`)
+}
+
+/** @throws UsageError for a tenant without an account */
+export async function comparedAccounts(
+  table: Table,
+  tenant: string,
+  settings: Settings,
+): Promise<Pick<ComparedRange, 'accounts' | 'lost'>> {
+  const known = await accountsOf(table, tenant)
+  const found = settings['refunds.account']
+  if (known.length === 0 && found !== 'connected') return { accounts: [`${found.prefix}${tenant}`], lost: [] }
+  if (known.length === 0)
+    throw new UsageError(`${tenant} has no account: connect one with \`tenants connect\``)
+  const namesOf = (isLost: boolean) =>
+    known.flatMap(({ account, lost_at }) => ((lost_at !== undefined) === isLost ? [account] : []))
+  return { accounts: namesOf(false), lost: namesOf(true) }
 }
 
 /**

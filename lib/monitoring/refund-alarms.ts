@@ -4,6 +4,8 @@ import * as measures from './measures.ts'
 /** The refunds of a tenant without an outcome. No metric names the tenant. */
 const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --stack STACK'
 
+const tenants = 'npx commerce tenants list --stack STACK'
+
 /** The late payouts, by the functions that book them. */
 const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name) => ({
   group: `${name}Log`,
@@ -18,9 +20,10 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'page',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
-    act: 'List the pending refunds of each tenant of refunds.account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute. If a tenant has ended the access to its account for good, and the account shows no payout of the refund, end it with refund.failed.',
+    act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute. If a tenant has ended the access to its account for good, and the account shows no payout of the refund, end it with refund.failed.',
     queries: errorsInLog('sagas.finish'),
     commands: [
+      tenants,
       pendingRefunds,
       'npx commerce webhook send refund.failed --id ID --tenant T --settings FILE --stack STACK',
     ],
@@ -31,9 +34,9 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'List the pending refunds of each tenant of refunds.account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
+    act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingRefunds],
+    commands: [tenants, pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds
     thresholds: [{ measure: measures.oldestUnfinished('open_refunds'), above: 10 * 24 * 3600 }],
   },
@@ -51,8 +54,8 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'ProviderAccountLost',
     severity: 'ticket',
     impact:
-      'The owner of a tenant’s account has ended the access of the service at the payment provider. Refunds of this tenant stay pending.',
-    act: 'The log names the tenant. If its owner connects the account again, nothing is left to do. Else remove the account from refunds.account, or name the new one; the alarm RefundsPendingLong says how the pending refunds end.',
+      'The owner of a tenant’s account has ended the access of the service at the payment provider. New refunds of this tenant are rejected, and those in progress stay pending.',
+    act: 'The log names the tenant. If its owner connects the account again at the payment provider, or another one, connect it here, too. Else nothing is left to do; the alarm RefundsPendingLong says how the pending refunds end.',
     queries: [
       {
         group: 'WebhooksHandleLog',
@@ -60,7 +63,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
           'fields @timestamp, tenant, correlation_id | filter code = "PROVIDER_ACCOUNT_LOST" | sort @timestamp desc',
       },
     ],
-    commands: [pendingRefunds],
+    commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds],
     thresholds: [
       {
         measure: measures.alertsOf(

@@ -2,20 +2,22 @@ import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
+import { inParallel } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
+import { allAccounts, findAccount } from './accounts.ts'
 import type { ProviderRecords } from './provider-records.ts'
 import { reconcile } from './reconcile.ts'
-import { accountOf } from './refund.ts'
 
-/** A message of the queue: the daily comparison of one tenant's refunds, up to a time. */
+/** A message of the queue: the daily comparison of the refunds of one account, up to a time. */
 export interface ReconcileTask {
   tenant: string
+  account: string
   to: string
   /** The rest of a comparison that has begun. It goes on before `to`, because the newest part is compared first. */
   rest?: { from: string; to: string }
 }
 
-/** The item that holds the time up to which the refunds of a tenant were compared. */
+/** The item that holds the time up to which the refunds of an account were compared. */
 interface Position extends Item {
   /** In milliseconds since 1970. */
   until: number
@@ -25,13 +27,13 @@ const dayMilliseconds = 24 * 3600 * 1000
 /** No part is started with less time than this. */
 const partMilliseconds = 12_000
 
-/** The message of the schedule, which starts the comparison of all tenants. */
+/** The message of the schedule, which starts the comparison of all accounts. */
 export const startMessage = '{}'
 /** The number of messages that the queue accepts at once. */
 const batchSize = 10
 
 /**
- * Handles a message: that of the schedule becomes one for each tenant, and a range that takes longer than one message
+ * Handles a message: that of the schedule becomes one for each account, and a range that takes longer than one message
  * may is continued by another. A repeated message compares again and changes nothing.
  * @param send sends at most ten messages, and returns for each whether it failed
  */
@@ -45,33 +47,38 @@ export async function reconcileMessage(
 ): Promise<void> {
   const next =
     body === startMessage
-      ? dailyTasks(context.settings, context.now())
+      ? await dailyTasks(context)
       : await reconcileTask(JSON.parse(body), context, await queue.openRecords())
-  for (let start = 0; start < next.length; start += batchSize) {
+  const starts = Array.from({ length: Math.ceil(next.length / batchSize) }, (_, batch) => batch * batchSize)
+  await inParallel(starts, async (start) => {
     const tasks = next.slice(start, start + batchSize)
     const messages = tasks.map((task) => ({ body: JSON.stringify(task), group: task.tenant }))
     if ((await queue.send(messages)).includes(true)) throw fail('DEPENDENCY.unavailable')
-  }
+  })
 }
 
-/** Returns the tasks of a day: one for each tenant whose account the settings name. */
-function dailyTasks(settings: Settings, now: number): ReconcileTask[] {
-  const to = timestamp(newestCompared(settings, now))
-  return Object.keys(settings['refunds.account'].accounts).map((tenant) => ({ tenant, to }))
+/** Returns the tasks of a day: one for each account that a tenant has or had. */
+async function dailyTasks({
+  settings,
+  table,
+  now,
+}: Pick<WorkContext, 'settings' | 'table' | 'now'>): Promise<ReconcileTask[]> {
+  const to = timestamp(newestCompared(settings, now()))
+  return (await allAccounts(table)).map((one) => ({ ...one, to }))
 }
 
-/** The key of a tenant's position. */
-export function positionKey(tenant: string): Key {
-  return { pk: `reconciled#${tenant}`, sk: 'position' }
+/** The key of an account's position. */
+export function positionKey(tenant: string, account: string): Key {
+  return { pk: `reconciled#${tenant}`, sk: account }
 }
 
 /** Returns the start of a comparison: some days back, or where the last complete one ended if that is earlier. */
 async function startOf(
-  { tenant, to }: ReconcileTask,
+  { tenant, account, to }: ReconcileTask,
   { settings, table }: Pick<WorkContext, 'settings' | 'table'>,
 ): Promise<number> {
   const from = Date.parse(to) - settings['refunds.reconcile'].days * dayMilliseconds
-  const position = (await table.get(positionKey(tenant))) as Position | undefined
+  const position = (await table.get(positionKey(tenant, account))) as Position | undefined
   return Math.min(from, position?.until ?? from)
 }
 
@@ -85,7 +92,7 @@ export function newestCompared(settings: Settings, now: number): number {
 
 /**
  * Compares as much of a range as the budget allows, and logs the number of differences. The end of the range becomes the
- * position of the tenant, so days that a failure left out are in the range of a later day.
+ * position of the account, so days that a failure left out are in the range of a later day. A lost account cannot be read.
  * @returns the rest of the task, as another task if there is one
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
  */
@@ -94,9 +101,10 @@ async function reconcileTask(
   context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget'>,
   records: ProviderRecords,
 ): Promise<ReconcileTask[]> {
-  const { tenant, to, rest } = task
-  const { settings, table, log, budget } = context
-  const account = accountOf(tenant, settings)
+  const { tenant, account, to, rest } = task
+  const { table, log, budget } = context
+  const known = await findAccount(table, tenant, account)
+  if (!known || known.lost_at !== undefined) return []
   const from = rest ? Date.parse(rest.from) : await startOf(task, context)
   const range = { tenant, account, from, to: Date.parse(rest?.to ?? to) }
   const counts = { compared: 0, unrelated: 0, differences: 0 }
@@ -108,11 +116,11 @@ async function reconcileTask(
     left = part.from
     if (budget.remaining() < partMilliseconds) break
   }
-  log.reconciled({ tenant, ...counts })
-  if (left > from) return [{ tenant, to, rest: { from: timestamp(from), to: timestamp(left) } }]
+  log.reconciled({ tenant, account, ...counts })
+  if (left > from) return [{ tenant, account, to, rest: { from: timestamp(from), to: timestamp(left) } }]
   const until = Date.parse(to)
   // A message that was delayed by days moves no later position back.
   const condition = { absentOrBelow: { attribute: 'until', value: until } }
-  await table.put({ item: { ...positionKey(tenant), until }, condition })
+  await table.put({ item: { ...positionKey(tenant, account), until }, condition })
   return []
 }

@@ -13,10 +13,10 @@ import {
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { findRefund, type LedgerEntry } from './refund-store.ts'
 
-/** The refunds of a tenant in a time range: those that the provider created in it, and those that only the ledger has. */
+/** The refunds of an account in a time range: those that the provider created in it, and those that only the ledger has. */
 interface ReconcileRange {
   tenant: string
-  /** The tenant's account at the provider. */
+  /** An account of the tenant at the provider. */
   account: string
   /** Milliseconds since 1970, inclusive. */
   from: number
@@ -134,12 +134,10 @@ async function pairOfPayout(
   { refund_id: refundId, charge_id: chargeId, provider_refund_id: id }: LedgerEntry,
   { range, sources }: Place,
 ): Promise<Pair | undefined> {
-  const { tenant, from, to } = range
+  const { tenant, account, from, to } = range
   const ledger = await ledgerOf(sources.table, tenant, refundId)
-  // The settings may have named another account when the refund was requested.
-  const account = ledger.refund?.account ?? range.account
   const record = await sources.records.find({ account, id, chargeId, refundId }, sources.budget)
-  const isListed = account === range.account && record?.refundId === refundId
+  const isListed = record?.refundId === refundId
   if (isListed && (record.createdAt < from || record.createdAt >= to)) return undefined
   return { record, ledger }
 }
@@ -151,15 +149,15 @@ async function ledgerOf(table: Table, tenant: string, id: string): Promise<Refun
   return { refund, entries: items.map(asEntry) }
 }
 
-/** Yields the ledger entries of the refunds that were created in a range, newest first. */
+/** Yields the ledger entries of the refunds of an account that were created in a range, newest first. */
 async function* ledgerEntries(
   table: Table,
-  { tenant, from, to }: Pick<ReconcileRange, 'tenant' | 'from' | 'to'>,
+  { tenant, account, from, to }: ReconcileRange,
 ): AsyncGenerator<LedgerEntry> {
   const partitions = partitionsOf(tenant, 'ledger')
   const ids = { low: firstIdAt(from), high: `${lastIdAt(to - 1)}~` }
   for await (const items of readAll(table, partitions, { ...ids, descending: true, atOnce: partSize }))
-    yield* items.map(asEntry)
+    yield* items.map(asEntry).filter((entry) => entry.account === account)
 }
 
 function asEntry(item: Item): LedgerEntry {

@@ -10,6 +10,8 @@ import type { RefundStatus } from './refund-states.ts'
 /** A ledger entry: the payout of a refund, or its reversal. The ledger only grows. */
 export interface LedgerEntry {
   refund_id: string
+  /** The provider's account with the charge. */
+  account: string
   charge_id: string
   kind: 'payout' | 'reversal'
   /** In minor units; negative for a reversal. */
@@ -78,6 +80,7 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
     }
     const entry: LedgerEntry = {
       refund_id: after.id,
+      account: after.account,
       charge_id: after.charge_id,
       kind,
       amount: kind === 'reversal' ? -after.amount : after.amount,

@@ -1,13 +1,11 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
-import { fail } from '../platform/base/failure.ts'
 import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
 import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { tenantNamePattern } from '../settings/tenant-name.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
 
@@ -43,7 +41,7 @@ export interface Refund extends RefundView {
   tenant_id: string
   /** When the provider's outcome occurred; absent while it is pending, and after the provider rejected the request. */
   outcome_at?: string
-  /** The provider's account with the charge. Recorded, so a changed setting cannot send an attempt to another account. */
+  /** The provider's account with the charge. Recorded, so an attempt is made in it also after another one was connected. */
   account: string
   /** As returned by the provider. */
   provider_refund_id?: string
@@ -63,28 +61,6 @@ export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tena
 export function requestOf(refund: Refund): ProviderRequest {
   const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
   return { account, chargeId, amount, refundId, tenant, requestedSince: timeOf(refundId) }
-}
-
-/**
- * Returns the provider's account of a tenant's charges, so no tenant can reach another's.
- * @throws POLICY.refund.no_account if the settings define none
- */
-export function accountOf(tenant: string, settings: Settings): string {
-  const { accounts, prefix } = settings['refunds.account']
-  if (Object.hasOwn(accounts, tenant)) return accounts[tenant] as string
-  if (prefix === undefined) throw fail('POLICY.refund.no_account')
-  return `${prefix}${tenant}`
-}
-
-/** Returns the tenant of one of the provider's accounts; undefined if the settings define none. */
-export function tenantOfAccount(account: string, settings: Settings): string | undefined {
-  const { accounts, prefix } = settings['refunds.account']
-  const named = Object.keys(accounts).find((tenant) => accounts[tenant] === account)
-  if (named !== undefined || prefix === undefined || !account.startsWith(prefix)) return named
-  const tenant = account.slice(prefix.length)
-  // A named account takes precedence over the prefix.
-  const isOwn = tenantNamePattern(settings).test(tenant) && !Object.hasOwn(accounts, tenant)
-  return isOwn ? tenant : undefined
 }
 
 export const RefundSucceeded = defineResourceEvent({

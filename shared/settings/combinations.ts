@@ -38,7 +38,6 @@ const tenantNames: Combination = (settings) => {
   const named = {
     'auth.publicTenant': [settings['auth.publicTenant']],
     'storage.shards': Object.keys(settings['storage.shards'].tenants),
-    'refunds.account': Object.keys(settings['refunds.account'].accounts),
   }
   return Object.entries(named).flatMap(([key, names]) =>
     names.map((name) => !isTenant(name) && `${name} of ${key} is no tenant name`),

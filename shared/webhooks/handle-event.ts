@@ -57,7 +57,8 @@ export async function handleEvent(
     const paymentsKey = () => secret('payments')
     const correlationId = correlation.id
     const context = { table, settings, now, alert, tenant, requireNotBlocked, paymentsKey, correlationId }
-    if (handler) await requireNotBlocked(tenant)
+    // The tenant of an event of Stripe is that of its refund.
+    if (handler && !isOfStripe) await requireNotBlocked(tenant)
     const decide = async (): Promise<Outcome> => {
       const decision = (await handler?.(event, context)) ?? 'ignored'
       const effects = typeof decision === 'string' ? {} : decision

@@ -3,7 +3,7 @@ import type { Task } from '../platform/events/outbox.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { type Change, create, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { tenantNamePattern } from '../settings/tenant-name.ts'
+import { tenantPattern } from '../settings/tenant-limits.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** A received event, stored once for each event_id in its part of the inbox. */
@@ -50,16 +50,17 @@ export function newInboxItem(
   settings: Settings,
   part: InboxPart = 'event',
 ): Write {
-  const { tenant_id: tenant } = event.data
-  // The data of an event of an unknown type or version has any form.
-  const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
+  const { tenant_id: tenant, account } = event.data
+  // An event of Stripe names an account. The data of an event of an unknown type or version has any form.
+  const group = part === 'stripe' ? account : tenant
+  const isGroup = typeof group === 'string' && tenantPattern.test(group)
   const item: InboxItem & Item = {
     ...inboxKey(event.event_id, part),
     event: JSON.stringify(event),
     task: {
       queue: 'webhooks',
       body: part === 'stripe' ? `${stripeTask}${event.event_id}` : event.event_id,
-      group: isTenant ? tenant : settings['auth.publicTenant'],
+      group: isGroup ? group : settings['auth.publicTenant'],
     },
     state: 'received',
     correlation_id: correlationId,

@@ -1,9 +1,7 @@
 import * as v from 'valibot'
 import { isId, timestamp } from '../platform/base/clock.ts'
-import { tenantOfAccount } from '../refunds/refund.ts'
 import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
 import { perSettings } from '../settings/per-settings.ts'
-import type { Settings } from '../settings/register.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 const name = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
@@ -47,8 +45,6 @@ const StripeRefund = v.object({
 export const StoredData = v.object({
   /** The id of its object; empty if it has none. */
   id: v.string(),
-  /** The tenant of the account; absent if the settings name none. */
-  tenant_id: v.exactOptional(v.string()),
   account: v.exactOptional(v.string()),
   livemode: v.boolean(),
   /** Absent if the object is not a refund with the id of one of this service. */
@@ -59,17 +55,19 @@ export const StoredData = v.object({
  * Returns an event of Stripe in the form of other events. Only what a handler reads is kept: the objects of Stripe may name
  * people.
  */
-export function storedForm(
-  { id, type, created, livemode, account, data: { object } }: StripeEvent,
-  settings: Settings,
-): WebhookEvent {
-  const tenant_id = account === undefined ? undefined : tenantOfAccount(account, settings)
+export function storedForm({
+  id,
+  type,
+  created,
+  livemode,
+  account,
+  data: { object },
+}: StripeEvent): WebhookEvent {
   const refund = v.safeParse(StripeRefund, object)
   const data: v.InferOutput<typeof StoredData> = {
     id: v.is(name, object.id) ? object.id : '',
     livemode,
     ...(account !== undefined && { account }),
-    ...(tenant_id !== undefined && { tenant_id }),
     ...(refund.success && { refund: refund.output }),
   }
   return { event_id: id, type, occurred_at: timestamp(created * 1000), data }

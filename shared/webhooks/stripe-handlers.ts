@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 import { timestamp } from '../platform/base/clock.ts'
+import { put } from '../platform/table/table.ts'
+import { accountKey, currentPut, findAccount, ownerOfAccount, readCurrent } from '../refunds/accounts.ts'
 import type { Refund } from '../refunds/refund.ts'
 import type { ProviderReport } from '../refunds/refund-states.ts'
 import { findRefund } from '../refunds/refund-store.ts'
@@ -29,12 +31,40 @@ const refundReport: Handler = async (event, context) => {
   return Object.keys(effects).length > 0 ? effects : 'stale'
 }
 
-/** The account can no longer be refunded. The settings name its tenant until a deployer changes them. */
+/**
+ * Marks an account as lost, unless it was connected after the event. It makes no new refund before it is connected again.
+ * A block of its tenant does not delay that.
+ */
 const accountLost: Handler = async (event, context) => {
+  const { table, alert } = context
   const { data, isOfMode } = await readData(event, context)
-  if (isOfMode && data.tenant_id !== undefined)
-    context.alert('PROVIDER_ACCOUNT_LOST', { tenant: data.tenant_id })
-  return 'ignored'
+  const { account } = data
+  if (!isOfMode || account === undefined) return 'ignored'
+  const tenant = await ownerOfAccount(table, account)
+  if (tenant === undefined) return 'ignored'
+  const [current, known] = await Promise.all([
+    readCurrent(table, tenant),
+    findAccount(table, tenant, account),
+  ])
+  if (!known) return 'ignored'
+  const { occurred_at: lost_at } = event
+  if (known.lost_at !== undefined || known.connected_at > lost_at) return 'stale'
+  const isCurrent = current.account === account
+  if (isCurrent) alert('PROVIDER_ACCOUNT_LOST', { tenant })
+  const connected = isCurrent ? undefined : current.account
+  return {
+    writes: [
+      { ...currentPut(tenant, current, connected), onFailure: 'TRANSIENT.error' },
+      put({ ...accountKey(tenant, account), ...known, lost_at }),
+    ],
+    audit: {
+      action: 'tenant.account_lost',
+      target: 'tenant',
+      tenant,
+      actor: { sub: 'payment_provider', tenant, role: undefined },
+      after: { account },
+    },
+  }
 }
 
 /** The handlers of Stripe's events by type. All other types are ignored. */

@@ -192,7 +192,7 @@ test('the age of the oldest pending item is a metric by kind of work', () => {
 
 test('the differences from the payment provider are a metric, also if there are none', () => {
   process.env.METRICS_NAMESPACE = namespace
-  const compared = { tenant: 'acme', compared: 10, unrelated: 1 }
+  const compared = { tenant: 'acme', account: 'acct_1', compared: 10, unrelated: 1 }
   const [none, some] = writtenBy((log) => {
     log.reconciled({ ...compared, differences: 0 })
     log.reconciled({ ...compared, differences: 2 })

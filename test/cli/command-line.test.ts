@@ -20,16 +20,21 @@ interface Result {
   stderr: string
 }
 
+interface RunOptions {
+  env?: NodeJS.ProcessEnv
+  input?: string
+  /** Options of Node. */
+  node?: string[]
+}
+
 /** Runs a command line without a terminal. As in a shell, a word with spaces is in quotes. */
-function run(line: string, { env = process.env, input = '' } = {}): Promise<Result> {
+function run(line: string, { env = process.env, input = '', node = [] }: RunOptions = {}): Promise<Result> {
   const words = Array.from(line.matchAll(/'([^']*)'|(\S+)/g), ([, quoted, word]) => quoted ?? word ?? '')
+  const args = [...node, 'bin/commerce.mjs', ...words]
   const options = { cwd: root, env: { ...env, ...compileCache } }
   return new Promise((done) => {
-    const child = execFile(
-      process.execPath,
-      ['bin/commerce.ts', ...words],
-      options,
-      (error, stdout, stderr) => done({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    const child = execFile(process.execPath, args, options, (error, stdout, stderr) =>
+      done({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
     child.stdin?.end(input)
   })
@@ -75,7 +80,7 @@ describe('the help of a command', () => {
 })
 
 test('ends quietly when the reader of its output stops reading', async () => {
-  const child = spawn(process.execPath, ['bin/commerce.ts', 'runbook'], {
+  const child = spawn(process.execPath, ['bin/commerce.mjs', 'runbook'], {
     cwd: root,
     env: { ...process.env, ...compileCache },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -87,7 +92,27 @@ test('ends quietly when the reader of its output stops reading', async () => {
 })
 
 test('package.json names the program, so that npx finds it', () => {
-  expect(packageJson.bin).toEqual({ commerce: 'bin/commerce.ts' })
+  expect(packageJson.bin).toEqual({ commerce: 'bin/commerce.mjs' })
+})
+
+describe('a Node that is too old', () => {
+  const pretend = (property: string, value: string) =>
+    `Object.defineProperty(process, '${property}', { value: '${value}' });`
+  const node = (script: string) => ['--import', `data:text/javascript,${script}`]
+
+  test('starts the one in node_modules', async () => {
+    const old = node(pretend('version', 'v20.17.0'))
+    expect(await run('--version', { node: old })).toMatchObject({
+      code: 0,
+      stdout: `${packageJson.version}\n`,
+    })
+  })
+
+  test('is named on a system without one, with what installs another', async () => {
+    const old = node(pretend('version', 'v20.17.0') + pretend('platform', 'sunos'))
+    const { code, stderr } = await run('--version', { node: old })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(naming('Node 24 … v20.17.0')) })
+  })
 })
 
 test('--version prints the version of package.json', async () => {

@@ -25,7 +25,8 @@ describe('the package', () => {
   let file: string
   beforeAll(async () => {
     project = await mkdtemp(join(tmpdir(), 'client-consumer-'))
-    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', project], { cwd: client })
+    const pack = ['run', '--silent', 'pack:client', '--', '--silent', '--pack-destination', project]
+    const { stdout } = await run('npm', pack, { cwd: root })
     file = join(project, stdout.trim())
     await writeFile(join(project, 'package.json'), '{ "private": true, "type": "module" }')
     await run('npm', ['install', '--no-audit', '--no-fund', file], { cwd: project })

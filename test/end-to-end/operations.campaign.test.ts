@@ -74,6 +74,7 @@ async function procedure(heading: string, page = 'docs/operations.md') {
       'npx commerce dead-letters discard': '--yes',
       'npx commerce holds release': '--yes',
       'npx commerce tenants block ': '--yes',
+      'npx commerce tenants disconnect': '--yes',
     },
   })
   return {
@@ -534,12 +535,22 @@ describe('a freeze', () => {
   test('has no further command', () => expect(page.left).toEqual([]))
 })
 
+/** After all refunds of the tenant: on the local run, it has an account without it. */
+test('an account is connected, listed and disconnected', async () => {
+  const page = await procedure('Connect the account of a tenant')
+  await page.next('npx commerce tenants connect')
+  const listed = lines(await page.next('npx commerce tenants list'))
+  expect(listed).toMatchObject([{ tenant, blocked: false, state: 'connected' }])
+  await page.next('npx commerce tenants disconnect')
+  expect(page.left).toEqual([])
+})
+
 /** The last one: processes know the end of a block after up to 30 seconds, and ignore events of the tenant until then. */
 test('a tenant is blocked, listed and unblocked', async () => {
   const page = await procedure('Erasure')
   await page.next('npx commerce tenants block acme')
   await until(order, isAnswered(403))
-  expect(lines(await page.next('npx commerce tenants blocked'))).toEqual([{ tenant }])
+  expect(lines(await page.next('npx commerce tenants list'))).toMatchObject([{ tenant, blocked: true }])
   await page.next('npx commerce tenants unblock acme')
   await placed()
   expect(page.left).toEqual([])
@@ -552,7 +563,8 @@ describe('permissions of the commands above', () => {
       ...['dead-letters list', 'dead-letters show', 'dead-letters discard'],
       ...['freeze', 'unfreeze', 'preflight'],
       ...['holds set', 'holds list', 'holds release'],
-      ...['tenants block', 'tenants unblock', 'tenants blocked'],
+      ...['tenants block', 'tenants unblock', 'tenants list'],
+      ...['tenants connect', 'tenants disconnect'],
       ...['subscribers list', 'subscribers update', 'subscribers rotate-secret', 'subscribers re-encrypt'],
       ...['api-keys list', 'api-keys rotate', 'api-keys revoke', 'sessions list', 'sessions revoke'],
       'webhook secret',

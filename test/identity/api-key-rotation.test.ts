@@ -12,7 +12,6 @@ const provider = await startPaymentProvider()
 const service = await startService({
   clock,
   settings: profile('shared/settings/profiles/local.json', {
-    'refunds.account': { accounts: {}, prefix: 'acct_' },
     'refunds.provider': { endpoint: provider.endpoint, attemptMilliseconds: 10_000 },
     'limits.other': {
       'discount.verify': [{ limit: 2, windowSeconds: 60, per: 'principal', counts: 'failures' }],

@@ -20,7 +20,7 @@ export async function publishedProfile(): Promise<Record<string, unknown>> {
     },
     'imports.maxBytes': { ...profile['imports.maxBytes'], inline: 4 * 1024 * 1024 },
     'otp.mail': { ...profile['otp.mail'], from: 'no-reply@mail.acme.cloud' },
-    'refunds.account': { accounts: {} },
+    'refunds.account': 'connected',
     'deliveries.addresses': 'public',
     'mail.domain': { identity: 'mail.acme.cloud', mailFrom: 'bounce.mail.acme.cloud', verified: true },
     'refunds.provider': { ...profile['refunds.provider'], endpoint: 'https://api.stripe.com' },

@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { blockTenant, maxBlockedTenants, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { findOperation, transition } from '#shared/operations/operation-store.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import { accountsOf, allAccounts } from '#shared/refunds/accounts.ts'
 import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import { startImports } from '#test/imports/import-service.ts'
 import { movableClock } from '#test/support/clocks.ts'
@@ -21,7 +23,7 @@ const start = Date.parse('2026-03-01T12:00:00Z')
 
 async function serviceWithClock(options: ServiceOptions = {}) {
   const clock = movableClock(start)
-  const service = await startService({ clock, readsBlocks: true, ...options })
+  const service = await startService({ clock, remembers: true, ...options })
   const operator: Operator = { table: service.table, clock, name: 'jane' }
   return { service, clock, operator }
 }
@@ -205,7 +207,7 @@ describe('a purge of a tenant in use', () => {
     let arrived = () => {}
     const service = await startService({
       clock,
-      readsBlocks: true,
+      remembers: true,
       tableName: newMemoryTable(),
       transit: async ({ name, effect }) => {
         if (name !== 'transact') return effect()
@@ -251,12 +253,16 @@ describe('a purge of a tenant in use', () => {
     expect(await left(service, 'racing')).toEqual([])
   })
 
-  test('deletes the position of the daily comparison of its refunds', async () => {
+  test('deletes its accounts, so another tenant can connect them, and the positions of their comparison', async () => {
     const { operator } = await serviceWithClock({ tableName: newMemoryTable() })
     const { table } = operator
-    await table.put({ item: { ...positionKey('acme'), until: start }, condition: 'none' })
-    await purgeTenant(operator, 'acme', { withAudit: false, force: true })
-    expect(await table.get(positionKey('acme'))).toBeUndefined()
+    await connectAccount(operator, 'acme', 'acct_1')
+    await connectAccount(operator, 'acme', 'acct_2')
+    await table.put({ item: { ...positionKey('acme', 'acct_1'), until: start }, condition: 'none' })
+    await purgeTenant(operator, 'acme', { withAudit: false })
+    expect(await table.get(positionKey('acme', 'acct_1'))).toBeUndefined()
+    expect([await allAccounts(table), await accountsOf(table, 'acme')]).toEqual([[], []])
+    await connectAccount(operator, 'other', 'acct_1')
   })
 
   /** Starts a purge that waits for its requests, and never goes on. */

@@ -7,11 +7,13 @@ import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import { accountsOf, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { accessOf } from '#test/support/fake-aws.ts'
 import { naming } from '#test/support/naming.ts'
@@ -226,6 +228,7 @@ describe('what people decided after the time of the restore', () => {
       { pk: 'idempotency#1', sk: 'record', status: 201 },
     ]
     for (const item of before) await now.table.put({ item, condition: 'none' })
+    await connectAccount(now, acme, 'acct_old')
     // The restored table has all of it.
     for (const item of await itemsOf(source)) await then.table.put({ item, condition: 'none' })
 
@@ -233,6 +236,7 @@ describe('what people decided after the time of the restore', () => {
     const rotation = await rotate(now, { tenant: acme, id: rotated.key_id, overlapSeconds: 60 })
     const later = await make('later')
     await eraseOrder(now, acme, order)
+    await connectAccount(now, acme, 'acct_new')
     for (const item of [session('ended', 'revoked'), session('begun', 'active'), orderOf('later')])
       await now.table.put({ item, condition: 'none' })
     await now.table.put({ item: { pk: 'idempotency#2', sk: 'record', status: 201 }, condition: 'none' })
@@ -271,6 +275,16 @@ describe('what people decided after the time of the restore', () => {
       running: 'active',
       begun: 'active',
     })
+  })
+
+  test('connects the account that was connected, and disconnects the one before', async () => {
+    const { table } = operatorOf(target)
+    expect((await readCurrent(table, acme)).account).toBe('acct_new')
+    expect(await accountsOf(table, acme)).toMatchObject([
+      { account: 'acct_new' },
+      { account: 'acct_old', disconnected_at: expect.any(String) },
+    ])
+    expect(await ownerOfAccount(table, 'acct_new')).toBe(acme)
   })
 
   test('erases the orders that were erased', async () => {

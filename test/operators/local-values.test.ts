@@ -37,7 +37,7 @@ test.each([
 })
 
 test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (prefix) => {
-  expect(localValues({ 'refunds.account': { accounts: {}, prefix } }, prod)).toEqual([
+  expect(localValues({ 'refunds.account': { prefix } }, prod)).toEqual([
     expect.stringMatching(naming('refunds.account … prefix … prod')),
   ])
 })
@@ -78,8 +78,8 @@ test('managed rules without a version are reported', () => {
   ])
 })
 
-test('named accounts without a prefix are accepted', () => {
-  expect(localValues({ 'refunds.account': { accounts: { acme: 'acct_1' } } }, prod)).toEqual([])
+test('connected accounts are accepted', () => {
+  expect(localValues({ 'refunds.account': 'connected' }, prod)).toEqual([])
 })
 
 describe('a file in a request', () => {

@@ -4,6 +4,7 @@ import { endpoint as createOrder } from '#functions/orders/create-order/handler.
 import { endpoint as listOrders } from '#functions/orders/list-orders/handler.ts'
 import { endpoint as readOrder } from '#functions/orders/read-order/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
+import { processMemory, type Remember } from '#shared/platform/base/cached-load.ts'
 import type { Clock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { HttpRequest, HttpResponse } from '#shared/platform/base/http.ts'
@@ -57,6 +58,7 @@ export class OverloadedService {
   readonly #endpoints: Record<Operation, Endpoint>
   readonly #callers = new Map<string, Promise<Caller>>()
   readonly #verifier
+  readonly #remember: Remember
 
   constructor(options: Options) {
     const { scheduler, settings, scale, credit } = options
@@ -64,6 +66,7 @@ export class OverloadedService {
     this.#store = new MemoryStore({ now: () => scheduler.now })
     this.#capacity = new Capacity({ store: this.#store, now: () => scheduler.now, scale, credit })
     this.#verifier = tokenVerifier(settings)
+    this.#remember = processMemory({ now: () => scheduler.now })
     this.#endpoints = {
       'orders.create': createOrder,
       'orders.read': readOrder,
@@ -119,6 +122,7 @@ export class OverloadedService {
       },
       secret: async () => 'sk_test',
       isBlocked: async () => false,
+      remember: this.#remember,
       ...testKeys,
       environment: ignore,
     }

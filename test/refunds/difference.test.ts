@@ -21,6 +21,7 @@ const paid: ProviderRefund = {
 const pending: ProviderRefund = { ...paid, status: 'pending' }
 const failed: ProviderRefund = { ...paid, status: 'failed' }
 const payout: LedgerEntry = {
+  account: 'acct_1',
   refund_id: id,
   charge_id: 'ch_1',
   kind: 'payout',

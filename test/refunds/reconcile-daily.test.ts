@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { Operator } from '#bin/commands/tenant-records.ts'
+import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Log } from '#shared/platform/base/log.ts'
 import { openWork } from '#shared/platform/request/context.ts'
+import { accountKey, findAccount } from '#shared/refunds/accounts.ts'
 import type { ProviderRecords, ProviderRefund, RecordRange } from '#shared/refunds/provider-records.ts'
 import { type ReconcileTask, reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -10,7 +13,7 @@ import { idAt } from '#test/support/ids.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 
-const accounts = Object.fromEntries(Array.from({ length: 23 }, (_, n) => [`tenant-${n}`, `acct_${n}`]))
+const tenants = Array.from({ length: 23 }, (_, n) => `tenant-${n}`)
 const hour = 3_600_000
 const minute = 60_000
 const day = 24 * hour
@@ -22,10 +25,13 @@ let ranges: RecordRange[]
 let records: ProviderRefund[]
 let isRefused: (body: string) => boolean
 let runtime: MemoryRuntime
+let operator: Operator
 let failure: Error | undefined
 
-beforeEach(() => {
-  runtime = memoryRuntime({ 'refunds.account': { accounts }, ...oneDay })
+beforeEach(async () => {
+  runtime = memoryRuntime({ 'refunds.account': 'connected', ...oneDay })
+  operator = { ...runtime, name: 'jane' }
+  for (const [n, tenant] of tenants.entries()) await connectAccount(operator, tenant, `acct_${n}`)
   sent = []
   logged = []
   ranges = []
@@ -73,7 +79,8 @@ async function handle(
 }
 
 /** A comparison of one day, if there is no position. */
-const taskOf = (to: number) => JSON.stringify({ tenant: 'tenant-1', to: timestamp(to) })
+const taskOf = (to: number, account = 'acct_1') =>
+  JSON.stringify({ tenant: 'tenant-1', account, to: timestamp(to) })
 
 function unbooked(at: number): ProviderRefund {
   const refundId = idAt(at)
@@ -89,11 +96,25 @@ function unbooked(at: number): ProviderRefund {
 }
 
 describe('the message of the schedule', () => {
-  test('becomes a message for each tenant with an account, at most ten at once', async () => {
+  test('becomes a message for each account, at most ten at once', async () => {
     await handle(startMessage)
     expect(sent.map(({ length }) => length)).toEqual([10, 10, 3])
-    expect(sent.flat().map(({ tenant }) => tenant)).toEqual(Object.keys(accounts))
+    expect(
+      sent
+        .flat()
+        .map(({ tenant }) => tenant)
+        .sort(),
+    ).toEqual(tenants.toSorted())
     expect(ranges).toEqual([])
+  })
+
+  test('becomes one for a former account, too', async () => {
+    await connectAccount(operator, 'tenant-1', 'acct_new')
+    await disconnectAccount(operator, 'tenant-2')
+    await handle(startMessage)
+    const of = (one: string) =>
+      sent.flat().flatMap(({ tenant, account }) => (tenant === one ? [account] : []))
+    expect([of('tenant-1').sort(), of('tenant-2')]).toEqual([['acct_1', 'acct_new'], ['acct_2']])
   })
 
   test.each([
@@ -107,8 +128,9 @@ describe('the message of the schedule', () => {
     expect(ranges).toEqual([expect.objectContaining({ from: to - days * day, to })])
   })
 
-  test('does nothing without named accounts', async () => {
-    await handle(startMessage, { settings: { 'refunds.account': { accounts: {}, prefix: 'acct_' } } })
+  test('does nothing without accounts', async () => {
+    runtime = memoryRuntime()
+    await handle(startMessage)
     expect(sent).toEqual([])
   })
 
@@ -118,8 +140,8 @@ describe('the message of the schedule', () => {
   })
 })
 
-describe('the message of a tenant', () => {
-  test('compares its account in the range', async () => {
+describe('the message of an account', () => {
+  test('compares it in the range', async () => {
     await handle(taskOf(day))
     expect(ranges).toEqual([expect.objectContaining({ account: 'acct_1', from: 0, to: day })])
     expect(sent).toEqual([])
@@ -130,18 +152,28 @@ describe('the message of a tenant', () => {
     records = [unbooked(minute), { ...unbooked(0), refundId: undefined, id: 're_by_hand' }]
     await handle(taskOf(day))
     expect(logged).toEqual([
-      { tenant: 'tenant-1', compared: 0, unrelated: 0, differences: 0 },
-      { tenant: 'tenant-1', compared: 1, unrelated: 1, differences: 1 },
+      { tenant: 'tenant-1', account: 'acct_1', compared: 0, unrelated: 0, differences: 0 },
+      { tenant: 'tenant-1', account: 'acct_1', compared: 1, unrelated: 1, differences: 1 },
     ])
   })
 
-  test('fails for a tenant whose account is no longer named', async () => {
-    const task = JSON.stringify({ tenant: 'gone', to: timestamp(day) })
-    await expect(handle(task)).rejects.toMatchObject({ code: 'POLICY.refund.no_account' })
+  test('compares an account that was disconnected', async () => {
+    await disconnectAccount(operator, 'tenant-1')
+    await handle(taskOf(day))
+    expect(ranges).toMatchObject([{ account: 'acct_1' }])
+  })
+
+  test('does nothing if the account is lost, or its tenant was purged', async () => {
+    const known = await findAccount(runtime.table, 'tenant-1', 'acct_1')
+    const item = { ...accountKey('tenant-1', 'acct_1'), ...known, lost_at: timestamp(day) }
+    await runtime.table.put({ item, condition: 'none' })
+    await handle(taskOf(day))
+    await handle(taskOf(day, 'acct_purged'))
+    expect([ranges, logged]).toEqual([[], []])
   })
 })
 
-describe('the position of a tenant', () => {
+describe('the position of an account', () => {
   const last = () => ranges.at(-1)
 
   test('extends the range over the days that failures left out', async () => {
@@ -151,6 +183,15 @@ describe('the position of a tenant', () => {
     expect(last()).toMatchObject({ from: 2 * day, to: 10 * day })
     await handle(taskOf(11 * day))
     expect(last()).toMatchObject({ from: 10 * day, to: 11 * day })
+  })
+
+  test('is that of no other account of the tenant', async () => {
+    await connectAccount(operator, 'tenant-1', 'acct_new')
+    await handle(taskOf(2 * day))
+    await handle(taskOf(10 * day, 'acct_new'))
+    expect(last()).toMatchObject({ account: 'acct_new', from: 9 * day })
+    await handle(taskOf(11 * day))
+    expect(last()).toMatchObject({ account: 'acct_1', from: 2 * day })
   })
 
   test('stays if the comparison fails', async () => {
@@ -187,7 +228,7 @@ test('a range of several parts is compared by one message if the time suffices',
   records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
   await handle(taskOf(day))
   expect(sent).toEqual([])
-  expect(logged).toEqual([{ tenant: 'tenant-1', compared: 1800, unrelated: 0, differences: 1800 }])
+  expect(logged).toMatchObject([{ tenant: 'tenant-1', compared: 1800, unrelated: 0, differences: 1800 }])
 })
 
 test('a range that takes longer than a message may is continued by further messages, without gaps', async () => {

@@ -156,6 +156,7 @@ describe('a refund that the provider pays', () => {
     await finish(state)
     const { pk, sk, ...entry } = itemsOf('ledger')[0] as Item
     expect(entry).toEqual({
+      account: 'acct_1',
       refund_id: state.id,
       charge_id: 'ch_1',
       kind: 'payout',

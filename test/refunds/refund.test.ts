@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { accountOf, makeRefund, Refund } from '#shared/refunds/refund.ts'
+import { makeRefund, Refund } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -63,26 +63,5 @@ describe('the view of a refund', () => {
     const settings = changed({ 'refunds.fields': [] })
     expect(v.is(Refund.view(settings), view)).toBe(true)
     expect(v.is(Refund.view(settings), { ...view, ...fault })).toBe(false)
-  })
-})
-
-describe('the account of a tenant', () => {
-  const of = (tenant: string, account: Settings['refunds.account']) =>
-    accountOf(tenant, changed({ 'refunds.account': account }))
-
-  test('is the one that the settings name', () => {
-    expect(of('acme', { accounts: { acme: 'acct_9' }, prefix: 'acct_' })).toBe('acct_9')
-  })
-
-  test('is else the prefix with the tenant', () => {
-    expect(of('other', { accounts: { acme: 'acct_9' }, prefix: 'acct_' })).toBe('acct_other')
-  })
-
-  test('of a tenant named like a member of every object is the prefix with the tenant', () => {
-    expect(of('constructor', { accounts: {}, prefix: 'acct_' })).toBe('acct_constructor')
-  })
-
-  test('is missing without both', () => {
-    expect(() => of('other', { accounts: {} })).toThrow('POLICY.refund.no_account')
   })
 })

@@ -55,15 +55,13 @@ const rows: Row[] = [
     await refund(tenant, 'ch_provider')
     return [provider, another].map((one) => one.refunds().length > 0)
   }, [false, true]],
-  ['refunds.account', { accounts: { acme: 'acct_special' }, prefix: 'acct_shop_' }, async ({ settings }) => {
-    await each(['acme', 'rival'], async (tenant) =>
-      refund(await newTenantOf(settings, { tenant }), 'ch_account'),
-    )
-    return provider
-      .refunds()
-      .flatMap(({ charge, account }) => (charge === 'ch_account' ? [account] : []))
-      .slice(-2)
-  }, ['acct_special', 'acct_shop_rival']],
+  ['refunds.account', { prefix: 'acct_other_' }, async ({ settings }) => {
+    await refund(await newTenantOf(settings, { tenant: 'acme' }), 'ch_account')
+    const { account } = provider.refunds().findLast(({ charge }) => charge === 'ch_account') ?? {}
+    return account
+  }, 'acct_other_acme'],
+  ['refunds.account', 'connected', async (tenant) => outcome(await refund(tenant, 'ch_1')),
+    '409 POLICY.refund.no_account'],
   ['refunds.fields', ['status'], async (tenant) => Object.keys((await refund(tenant, 'ch_fields')).json),
     ['id', 'status']],
   ['refunds.pendingMinutes', 60, async ({ settings }) => {

@@ -346,6 +346,8 @@ export class World {
           name
         ],
       isBlocked: async () => false,
+      // Each process serves one request.
+      remember: (_, load) => load(),
       ...testKeys,
       environment: () => undefined,
     }

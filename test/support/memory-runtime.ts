@@ -60,6 +60,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     openFiles: none,
     secret: none,
     isBlocked: async () => false,
+    remember: (_, load) => load(),
     ...testKeys,
     environment: () => undefined,
     beforeCall: () => {},

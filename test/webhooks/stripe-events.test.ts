@@ -1,9 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { newId, systemClock } from '#shared/platform/base/clock.ts'
+import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
+import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { findAccount, readCurrent } from '#shared/refunds/accounts.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import { findRefund, startWrites } from '#shared/refunds/refund-store.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import type { StripeEvent } from '#shared/webhooks/stripe-event.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { handleReceived, receiveEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { profile } from '#test/support/settings.ts'
@@ -11,9 +14,7 @@ import { eventOf } from '#test/support/signed-events.ts'
 import { signedByStripe, stripeEventOf } from '#test/support/stripe-events.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 
-const settings = profile('shared/settings/profiles/local.json', {
-  'refunds.account': { accounts: { owner: 'account_named' }, prefix: 'acct_' },
-})
+const settings = profile('shared/settings/profiles/local.json', { 'refunds.account': 'connected' })
 const service = await startService({ settings })
 const live = await startService({
   settings,
@@ -208,7 +209,7 @@ describe('an event', () => {
     expect(await receive(foreign)).toBe('ignored')
   })
 
-  test('of an account that the settings no longer name counts for the refunds that were made in it', async () => {
+  test('of a former account counts for the refunds that were made in it', async () => {
     const refund = await start({ account: 'former' })
     expect(await receive(eventAbout(refund))).toBe('handled')
   })
@@ -284,25 +285,85 @@ describe('the order of events', () => {
 })
 
 describe('account.application.deauthorized', () => {
-  const lost = (event: Partial<StripeEvent>) =>
-    receive(stripeEventOf('account.application.deauthorized', { id: 'ca_1', object: 'application' }, event))
+  const clock = movableClock(second * 1000)
+  const operator = { table: service.table, clock, name: 'jane' }
+  let account: string
+  beforeEach(async () => {
+    clock.advance(second * 1000 - clock.now())
+    account = `acct_of_${tenant.replaceAll('-', '_')}`
+    await connectAccount(operator, tenant, account)
+  })
 
-  test('raises an alert, and is ignored', async () => {
-    expect(await lost({ account: `acct_${tenant}` })).toBe('ignored')
+  /** @param after seconds after the account was connected */
+  const lost = (after: number, event: Partial<StripeEvent> = {}, by = service) =>
+    receive(
+      stripeEventOf(
+        'account.application.deauthorized',
+        { id: 'ca_1', object: 'application' },
+        { account, created: second + after, ...event },
+      ),
+      by,
+    )
+  const found = () => findAccount(service.table, tenant, account)
+  const connected = async () => (await readCurrent(service.table, tenant)).account
+
+  test('marks the account as lost, with an alert and an audit record', async () => {
+    expect(await lost(60)).toBe('handled')
+    expect(await found()).toMatchObject({ lost_at: timestamp((second + 60) * 1000) })
+    expect([await connected(), service.alerts]).toEqual([undefined, ['PROVIDER_ACCOUNT_LOST']])
+    const records = await service.items(tenant, 'audit')
+    expect(records.at(-1)).toMatchObject({
+      action: 'tenant.account_lost',
+      actor_id: 'payment_provider',
+      after: { account },
+    })
+  })
+
+  test('changes nothing if it is repeated', async () => {
+    await lost(60)
+    expect(await lost(61)).toBe('handled')
+    expect(await found()).toMatchObject({ lost_at: timestamp((second + 60) * 1000) })
     expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
   })
 
-  test('of a named account is one of its tenant', async () => {
-    await lost({ account: 'account_named' })
-    expect(service.alerts).toEqual(['PROVIDER_ACCOUNT_LOST'])
+  test('that arrives after the account was connected again changes nothing', async () => {
+    await lost(60)
+    clock.advance(120_000)
+    await connectAccount(operator, tenant, account)
+    expect(await found()).not.toHaveProperty('lost_at')
+    expect(await lost(90)).toBe('handled')
+    expect([await connected(), service.alerts]).toEqual([account, ['PROVIDER_ACCOUNT_LOST']])
+    await lost(121)
+    expect(await connected()).toBeUndefined()
+  })
+
+  test('of a former account leaves the connected one, without an alert', async () => {
+    await connectAccount(operator, tenant, `${account}_new`)
+    expect(await lost(60)).toBe('handled')
+    expect(await found()).toHaveProperty('lost_at')
+    expect([await connected(), service.alerts]).toEqual([`${account}_new`, []])
+  })
+
+  test('of a disconnected account raises no alert', async () => {
+    await disconnectAccount(operator, tenant)
+    await lost(60)
+    expect(await found()).toHaveProperty('lost_at')
+    expect(service.alerts).toEqual([])
+  })
+
+  test('of a blocked tenant is handled', async () => {
+    const isBlocked = async () => true
+    const blocking = { ...service, runtime: { ...service.runtime, isBlocked } }
+    expect(await lost(60, {}, blocking)).toBe('handled')
+    expect(await connected()).toBeUndefined()
   })
 
   test.each<[string, Partial<StripeEvent>]>([
-    ['the account after the prefix of a tenant that has a named one', { account: 'acct_owner' }],
-    ['an account that no tenant has', { account: 'unknown' }],
-    ['live mode, with a test key', { account: 'acct_shop', livemode: true }],
-  ])('of %s raises none', async (_, event) => {
-    expect(await lost(event)).toBe('ignored')
+    ['an account that no tenant has', { account: 'acct_unknown' }],
+    ['live mode, with a test key', { livemode: true }],
+  ])('of %s is ignored', async (_, event) => {
+    expect(await lost(60, event)).toBe('ignored')
     expect(service.alerts).toEqual([])
+    expect(await connected()).toBe(account)
   })
 })

@@ -17,6 +17,9 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   api_key: 'now',
   session: 'now',
   'blocked-tenants': 'now',
+  // An account that was connected or lost since: refunds go to no account of before.
+  account: 'now',
+  account_owner: 'now',
   // A court does not ask for the state of a backup. The item that counts the holds goes with them.
   legal_hold: 'now',
   // What happened, happened: no record of an action may be lost.

@@ -12,6 +12,7 @@ import {
   pendingKeyOf,
 } from '#shared/platform/table/keys.ts'
 import { type Change, pendingEntries, type Refusal, type Update } from '#shared/platform/table/table.ts'
+import { ownerKey } from '#shared/refunds/accounts.ts'
 import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import type { Report } from '../../cli/output.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
@@ -114,8 +115,6 @@ export async function deleteTenant(operator: Operator, tenant: string, options: 
   const deleted = Object.fromEntries(purged.map((entity) => [entity, Number(counts[entity] ?? 0)]))
   const end: Change = { remove: { pk, sk }, condition: 'none' }
   const ended: Change[] = [removeHoldCount(tenant), lease?.release ?? [], end].flat()
-  // The position of the daily comparison is in no partition of the tenant.
-  ended.push({ remove: positionKey(tenant), condition: 'none' })
   if (!withAudit) ended.push(auditOf(operator, tenant, deleted))
   assertAccepted(await table.transact(ended), tenant, lease)
   return deleted
@@ -215,6 +214,8 @@ async function purgePartition(
     // The entries by which the sweeps find subscribers are in no partition of the tenant.
     if (entity === 'subscriber')
       keys.push(...items.map(({ sk }) => pendingKeyOf('registered-subscriber', sk)))
+    // Neither are the names of the owners of accounts, and the positions of their daily comparison.
+    if (entity === 'account') keys.push(...items.flatMap(({ sk }) => [ownerKey(sk), positionKey(tenant, sk)]))
     const removals = keys.map((remove) => ({ remove, condition: 'none' as const }))
     await transactUnlessHeld(operator, tenant, [...removals, count], lease)
   }

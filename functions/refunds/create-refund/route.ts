@@ -28,6 +28,7 @@ export const route = defineRoute({
   uses: ['secret.payments'],
   table: {
     ...settlement,
+    get: [...settlement.get, 'account'],
     put: [...settlement.put, 'pending-saga'],
     delete: [...settlement.delete, 'pending-saga'],
   },

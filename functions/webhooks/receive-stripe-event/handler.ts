@@ -10,10 +10,9 @@ export const endpoint = defineEndpoint(route, {
   verifySender: verifyStripe,
   decide({ body }, { settings, correlation, now }) {
     const status = route.reply.status(settings)
-    const event = storedForm(body, settings)
     return {
       status,
-      writes: [newInboxItem(event, correlation.id, now(), settings, 'stripe')],
+      writes: [newInboxItem(storedForm(body), correlation.id, now(), settings, 'stripe')],
       onConflict: async () => ({ status }),
     }
   },

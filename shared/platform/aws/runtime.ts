@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
-import { lazy } from '../base/cached-load.ts'
+import { lazy, processMemory } from '../base/cached-load.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
@@ -57,6 +57,7 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
       return passed(adapters.secret)(arn, { settings, clock, budget, renew }).catch(unavailable)
     },
     isBlocked: (tenant, table) => isBlocked()(tenant, table),
+    remember: processMemory(clock),
     derivedKey: async (purpose, budget) => deriveKey((await ownSecret(budget)).text, purpose),
     async versionedKey(purpose, budget, version) {
       const current = await ownSecret(budget)

@@ -127,6 +127,34 @@ function spent({ signal }: Budget): Promise<never> {
   })
 }
 
+/**
+ * Returns a value that the process has loaded in the last 30 seconds, or loads it: hardly any request pays for it. A load
+ * that fails is not remembered.
+ */
+export type Remember = <Value>(name: string, load: () => Promise<Value>) => Promise<Value>
+
+/** How long a process uses what it remembers, in milliseconds. */
+const rememberedMilliseconds = 30_000
+
+/** Returns the memory of a process. */
+export function processMemory(clock: Pick<Clock, 'now'>): Remember {
+  const known = new Map<string, { value: unknown; at: number }>()
+  return async <Value>(name: string, load: () => Promise<Value>) => {
+    const at = clock.now()
+    for (const [one, { at: loaded }] of known) {
+      if (at - loaded < rememberedMilliseconds) break
+      known.delete(one)
+    }
+    const found = known.get(name)
+    if (found) return found.value as Value
+    const value = await load()
+    // The map is in the order of the loads, so the oldest values are the first.
+    known.delete(name)
+    known.set(name, { value, at })
+    return value
+  }
+}
+
 /** Returns a function that creates a value at its first call and returns the same value afterwards. */
 export function lazy<Value>(create: () => Value): () => Value {
   let created: { value: Value } | undefined

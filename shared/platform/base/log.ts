@@ -129,7 +129,13 @@ export interface Log {
   /** Logs the age of the oldest unfinished work. */
   unfinished(work: Work, seconds: number): void
   /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
-  reconciled(line: { tenant: string; compared: number; unrelated: number; differences: number }): void
+  reconciled(line: {
+    tenant: string
+    account: string
+    compared: number
+    unrelated: number
+    differences: number
+  }): void
   /** Logs a call of the public address with its fault, if there is one. Counts a call that succeeded. */
   probed(fault?: unknown): void
 }
@@ -238,11 +244,19 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
       const metric = metrics({ metric: ageMetric, members })
       write('unfinished', false, { code: 'WORK_UNFINISHED', ...members, ...metric })
     },
-    reconciled({ tenant, compared, unrelated, differences }) {
+    reconciled({ tenant, account, compared, unrelated, differences }) {
       const code = differences > 0 ? 'REFUNDS_DIFFER' : 'REFUNDS_RECONCILED'
       const members = { work: 'refunds' as const, differences }
       const metric = metrics({ metric: differenceMetric, members })
-      write('reconciled', differences > 0, { code, tenant, compared, unrelated, ...members, ...metric })
+      write('reconciled', differences > 0, {
+        code,
+        tenant,
+        account,
+        compared,
+        unrelated,
+        ...members,
+        ...metric,
+      })
     },
     probed(fault) {
       const failed = fault !== undefined

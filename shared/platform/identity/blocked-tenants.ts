@@ -1,8 +1,6 @@
+import { processMemory } from '../base/cached-load.ts'
 import type { Item } from '../table/keys.ts'
 import type { Put, Table } from '../table/table.ts'
-
-/** How long a process uses the list of blocked tenants that it has read, in milliseconds. */
-const maxAgeMilliseconds = 30_000
 
 /**
  * The time after which a block is complete, in milliseconds: no process uses an older list, and the requests that began
@@ -24,14 +22,10 @@ export const blockedTenantsKey = { pk: 'blocked-tenants', sk: 'blocked-tenants' 
 
 /** Returns the check of a process. It reads the list at most once in 30 seconds, so hardly any request pays for it. */
 export function blockCheck(clock: { now(): number }): BlockCheck {
-  let known: { tenants: ReadonlySet<string>; at: number } | undefined
+  const remember = processMemory(clock)
   return async (tenant, table) => {
-    const at = clock.now()
-    if (!known || at - known.at >= maxAgeMilliseconds) {
-      const { tenants } = await readBlockedTenants(table)
-      known = { tenants: new Set(tenants), at }
-    }
-    return known.tenants.has(tenant)
+    const blocked = await remember('blocked', async () => new Set((await readBlockedTenants(table)).tenants))
+    return blocked.has(tenant)
   }
 }
 

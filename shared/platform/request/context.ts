@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
+import type { Remember } from '../base/cached-load.ts'
 import { type Budget, type Clock, newId, startBudget } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import type { HttpRequest } from '../base/http.ts'
@@ -25,6 +26,7 @@ export interface Runtime {
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   isBlocked: BlockCheck
+  remember: Remember
   /** Returns the deployment's key for one purpose. */
   derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
   /**
@@ -57,6 +59,7 @@ export interface WorkContext {
   newId(shards?: number): string
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck
+  remember: Remember
   /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
   derivedKey(purpose: string): Promise<KeyObject>
   /** As in `Runtime`; only for functions with the deployment's secret. */
@@ -114,6 +117,7 @@ export function openWork(
     newId: (shards) => newId(clock, shards),
     sleep: (pause) => clock.sleep(pause),
     isBlocked: runtime.isBlocked,
+    remember: runtime.remember,
     derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
     versionedKey: (purpose, version) => runtime.versionedKey(purpose, budget, version),
     files: () => runtime.openFiles(budget),

@@ -65,6 +65,8 @@ export const entities = {
   delivery: 'spread',
   /** Deliveries that wait in the table, by subscriber and time. Those of a subscriber are in one partition. */
   waiting_delivery: 'hash',
+  /** The accounts at the payment provider that the tenant has or had, and which one is connected. */
+  account: 'one',
 } as const satisfies Record<string, Partitioning>
 
 type Partitioning = 'shard' | 'spread' | 'hash' | 'one'
@@ -172,6 +174,7 @@ type NamedItem =
   | 'import_chunk'
   | 'reconciled'
   | 'payout'
+  | 'account_owner'
 
 /** Items of which there is one. Their partition key is their name. */
 export const singleItems = ['blocked-tenants', 'import_pace', 'restored'] as const

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { announcedStatuses, type OrderMove } from '../order-moves.ts'
-import { currency, fields, identifier, integer, list, nonEmpty, setting, some, text } from '../setting.ts'
-import { tenantPattern } from '../tenant-limits.ts'
+import { currency, fields, identifier, integer, list, nonEmpty, setting, some } from '../setting.ts'
 
 const moves = Object.entries(announcedStatuses) as [OrderMove, string][]
 const transition = v.strictObject(
@@ -80,27 +79,10 @@ export const orders = {
     }),
   ),
   'refunds.account': setting(
-    'Connected account of the provider with the charges of a tenant: a named one, else the optional prefix and the tenant; without both, the request fails (Stripe Connect). The daily comparison covers the tenants with a named account',
-    v.pipe(
-      v.strictObject({
-        accounts: v.pipe(
-          v.record(text(tenantPattern, 'the name of a tenant'), nonEmpty),
-          v.check((accounts) => {
-            const names = Object.values(accounts)
-            return new Set(names).size === names.length
-          }, 'Two tenants have the same account'),
-        ),
-        prefix: v.exactOptional(nonEmpty),
-      }),
-      v.check(
-        ({ accounts, prefix }) =>
-          prefix === undefined ||
-          !Object.entries(accounts).some(([tenant, name]) => {
-            const other = name.startsWith(prefix) ? name.slice(prefix.length) : ''
-            return other !== tenant && tenantPattern.test(other) && !Object.hasOwn(accounts, other)
-          }),
-        'an account is also that of another tenant, by the prefix',
-      ),
+    "How the provider's account of a tenant is found: `connected` by an operator (`tenants connect`), or, on the local run, by the prefix and the tenant if none was ever connected (Stripe Connect)",
+    v.union(
+      [v.literal('connected'), v.strictObject({ prefix: nonEmpty })],
+      'expected connected, or {prefix} on the local run',
     ),
   ),
   'refunds.reconcile': setting(

@@ -58,7 +58,7 @@ costs its sum 'without a request' in [costs.md](costs.md#each-month-without-a-re
 - A list assigns each tenant to a cell: name, cell, address, state (\`open\`, \`moving\`). It is small and changes rarely: a file in the
   repository of the profiles is enough, and only the steps below read it. No request does.
 - New tenants go to the cell with the most room. A cell is full at half of its smallest limit. Then it takes no new tenant, and nobody moves.
-- Each cell has a separate profile: \`aws.environment\`, \`api.domain\`, \`auth.issuers\`, \`refunds.account\`, and the settings of mail and storage.
+- Each cell has a separate profile: \`aws.environment\`, \`api.domain\`, \`auth.issuers\`, and the settings of mail and storage.
   Everything else is the same in all profiles. Names of tenants are unique over all cells, because the payment provider, consumers and
   support use them.
 - A release reaches the cells one after the other, the smallest first. Each has its own \`preflight\`, rollout and \`rollback\`.
@@ -95,7 +95,8 @@ code and a password reset name no tenant, and the tenant in a token is known onl
 Move small tenants away from a large one, not the large one. At ${count(copyUnits)} write units a second, which leave half of a new table to
 others, ${millions(smallTenant)} million orders take ${minutes(hoursOfCopy(smallTenant, copyUnits))} and ${millions(largeTenant)} million ${hours(hoursOfCopy(largeTenant, copyUnits))}. Nobody writes meanwhile.
 
-1. Create the tenant in the profile of the new cell: \`refunds.account\`, \`storage.shards\` with at least the same number of reads.
+1. Create the tenant in the profile of the new cell: \`storage.shards\` with at least the same number of reads. Connect its
+   accounts there with \`npx commerce tenants connect\`, former ones first.
    Create its users there with \`npx commerce users set\`; nobody can export their passwords, so each resets it.
 2. Announce the window. Requests that are repeated after it with an idempotency key from before it create a second effect, because
    idempotency records stay behind. Or stop writes \`idempotency.lifetimeHours\` before it.
