@@ -21,23 +21,30 @@ const minute = 60_000
 
 let runtime: MemoryRuntime
 let payouts: ProviderRefund[]
+/** The payouts of the account that the tenant had before. */
+let former: Set<ProviderRefund>
 /** Called before the provider is asked about one payout. */
 let beforeFind: () => unknown
 
 beforeEach(() => {
   runtime = memoryRuntime()
   payouts = []
+  former = new Set()
   beforeFind = () => {}
 })
 
+const accountOf = (payout: ProviderRefund) => (former.has(payout) ? 'acct_former' : account)
 const records: ProviderRecords = {
-  async *list({ from, to }) {
-    const listed = payouts.filter(({ createdAt }) => createdAt >= from && createdAt < to)
+  async *list({ account: asked, from, to }) {
+    const listed = payouts.filter((payout) => {
+      const { createdAt } = payout
+      return accountOf(payout) === asked && createdAt >= from && createdAt < to
+    })
     yield* listed.toSorted((a, b) => b.createdAt - a.createdAt)
   },
-  async find({ id }) {
+  async find({ account: asked, id }) {
     await beforeFind()
-    return payouts.find((payout) => payout.id === id)
+    return payouts.find((payout) => accountOf(payout) === asked && payout.id === id)
   },
 }
 
@@ -80,7 +87,7 @@ function opened() {
   const budget = startBudget(clock, 60 * minute)
   const now = clock.now() + minute
   return {
-    range: { tenant, account, accounts: [account], from: now - 60 * minute, to: now },
+    range: { tenant, account, accounts: [account, 'acct_former'], from: now - 60 * minute, to: now },
     adopting: { operator: { table, clock, name: 'jane' }, records, budget, settings },
     sources: { table, records, budget },
   }
@@ -167,6 +174,14 @@ describe('a payout of a refund that is gone', () => {
 test('payouts are adopted oldest first', async () => {
   const ids = [pay(), pay(), pay()].map(({ refundId }) => refundId)
   expect((await adopt()).map(({ refund_id }) => refund_id)).toEqual(ids)
+})
+
+test('a payout in the account that the tenant had before is booked there', async () => {
+  const refund = newRefund()
+  former.add(pay(refund))
+  await adopt()
+  expect(await findRefund(runtime.table, tenant, refund.id)).toMatchObject({ account: 'acct_former' })
+  expect(ledger()).toMatchObject([{ refund_id: refund.id }])
 })
 
 test('a payout that is pending becomes a refund about which the provider is asked', async () => {
