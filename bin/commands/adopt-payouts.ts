@@ -35,6 +35,8 @@ interface Adoption extends Revisable<Adoption> {
   refund?: Refund
 }
 
+/** How much the clock of the provider may be behind. A longer range books nothing twice. */
+const clockMilliseconds = 60_000
 /** An interrupted refund is tried for 30 days, so its payout may be that much younger. */
 const oldestMilliseconds = 31 * 24 * 3600 * 1000
 
@@ -50,7 +52,7 @@ export async function missingPayouts(
   try {
     for (const account of accounts) {
       const listed: MissingPayout[] = []
-      for await (const record of records.list({ account, from, to }, budget))
+      for await (const record of records.list({ account, from: from - clockMilliseconds, to }, budget))
         if (isOf(tenant, record, clock.now()) && record.status !== 'failed')
           listed.push({ ...record, account })
       for (const payout of listed.reverse()) missing.set(payout.id, payout)

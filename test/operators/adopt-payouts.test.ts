@@ -184,6 +184,12 @@ test('a payout in the account that the tenant had before is booked there', async
   expect(ledger()).toMatchObject([{ refund_id: refund.id }])
 })
 
+test('a payout is adopted although the clock of the provider is behind the start of the range', async () => {
+  const { id: refundId } = newRefund()
+  const payout = pay(newRefund({ id: refundId }), { createdAt: opened().range.from - 5000 })
+  expect(await adopt()).toMatchObject([{ refund_id: refundId, provider_refund_id: payout.id }])
+})
+
 test('a payout that is pending becomes a refund about which the provider is asked', async () => {
   const refund = newRefund()
   pay(refund, { status: 'pending' })
