@@ -66,7 +66,7 @@ export class CommerceStack extends Stack {
     const queues = workQueues(this, settings, key)
     feedSubscribers(this, bus, queues.published_events)
     const mail = mailing(this, settings)
-    mailEvents(this, queues.mail_events, { settings, configurationSet: mail.configurationSet })
+    mailEvents(this, queues.mail_events, { settings, configurationSet: mail?.configurationSet })
     const users = userPool(this, { stage, settings, mail })
     const resources = { key, table, secrets: secretsOfStage, bus, files, queues, mail, users }
     const deployment = { stage, settings, codes, release, resources, freeze }

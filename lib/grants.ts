@@ -24,7 +24,8 @@ export function grantUses(grantee: IFunction, { uses, table }: Uses, resources: 
   const onTable = table ? grantTable(grantee, table, resources.table) : []
   const accesses = uses.map((use) => rights[use])
   for (const { actions, on } of accesses) {
-    if (actions.length > 0) grant(grantee, actions, [on(resources)].flat())
+    const arns = [on(resources)].flat()
+    if (actions.length > 0 && arns.length > 0) grant(grantee, actions, arns)
   }
   grantKey(grantee, resources.key, [...onTable, ...accesses.flatMap(({ actions }) => actions)])
   const { role } = grantee

@@ -7,6 +7,7 @@ import { admitEvents, type WorkQueue } from './queues.ts'
 
 /** The resources that send mails. */
 export interface Mailing {
+  from: string
   identity: ses.EmailIdentity
   /** Absent on the local run, where no mail bounces. */
   configurationSet: ses.ConfigurationSet | undefined
@@ -15,9 +16,12 @@ export interface Mailing {
 /**
  * Creates the sender of the service's mails: a domain that SES signs for, with its own MAIL FROM domain, so that SPF
  * and DKIM both align. The local run uses the address alone.
+ * @returns undefined if the deployment sends no mail
  */
-export function mailing(scope: Construct, settings: Settings): Mailing {
-  const domain = settings['mail.domain']
+export function mailing(scope: Construct, settings: Settings): Mailing | undefined {
+  const sender = settings['mail.sender']
+  if (!sender) return undefined
+  const { from, domain } = sender
   // SES suppresses addresses that bounced or complained, and publishes both rates by configuration set.
   const configurationSet =
     domain || settings['otp.deliveredOn'] !== 'accepted'
@@ -27,8 +31,8 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
         })
       : undefined
   if (!domain) {
-    const identity = ses.Identity.email(settings['otp.mail'].from)
-    return { identity: new ses.EmailIdentity(scope, 'MailIdentity', { identity }), configurationSet }
+    const identity = ses.Identity.email(from)
+    return { from, identity: new ses.EmailIdentity(scope, 'MailIdentity', { identity }), configurationSet }
   }
   const identity = new ses.EmailIdentity(scope, 'MailIdentity', {
     identity: ses.Identity.domain(domain.identity),
@@ -48,7 +52,7 @@ export function mailing(scope: Construct, settings: Settings): Mailing {
   new CfnOutput(scope, 'MailFromTxtRecord', {
     value: `${domain.mailFrom} TXT "v=spf1 include:amazonses.com ~all"`,
   })
-  return { identity, configurationSet }
+  return { from, identity, configurationSet }
 }
 
 /**

@@ -22,7 +22,8 @@ export interface Resources {
   bus: EventBus
   files: Bucket
   queues: WorkQueues
-  mail: Mailing
+  /** Absent if the deployment sends no mail. */
+  mail: Mailing | undefined
   users: Users
   /** The public address of the API. Absent for functions that the API invokes. */
   address?: string
@@ -97,15 +98,17 @@ export const rights: Record<Right, Access> = {
   },
   'mail.send': {
     actions: ['ses:SendEmail'],
-    on({ mail: { identity, configurationSet } }) {
+    on({ mail }) {
+      if (!mail) return []
+      const { identity, configurationSet } = mail
       if (!configurationSet) return identity.emailIdentityArn
       const { configurationSetName: resourceName } = configurationSet
       const stack = Stack.of(configurationSet)
       const arn = stack.formatArn({ service: 'ses', resource: 'configuration-set', resourceName })
       return [identity.emailIdentityArn, arn]
     },
-    variables: ({ mail: { configurationSet } }) =>
-      configurationSet ? { MAIL_CONFIGURATION_SET: configurationSet.configurationSetName } : {},
+    variables: ({ mail }) =>
+      mail?.configurationSet ? { MAIL_CONFIGURATION_SET: mail.configurationSet.configurationSetName } : {},
   },
   // The client id suffices for a call: there is nothing to grant.
   'pool.client': {

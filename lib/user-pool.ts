@@ -21,7 +21,7 @@ export interface Users {
  */
 export function userPool(
   scope: Construct,
-  { stage, settings, mail }: { stage: Stage; settings: Settings; mail: Mailing },
+  { stage, settings, mail }: { stage: Stage; settings: Settings; mail: Mailing | undefined },
 ): Users {
   const pool = new cognito.UserPool(scope, 'Users', {
     // Plans below this one cannot add claims to access tokens.
@@ -60,12 +60,12 @@ export function userPool(
         'Threat protection needs a plan with a higher price per user. Logins are throttled by the service, and the web ACL requires a CAPTCHA.',
     },
   )
-  if (settings['mail.domain']?.verified) sendWithSes(pool, mail, settings['otp.mail'].from)
+  if (mail && settings['mail.sender']?.domain?.verified) sendWithSes(pool, mail)
   return { pool, client: loginClient(pool, settings), issuer: `https://${pool.userPoolProviderName}` }
 }
 
 /** Cognito's own sender is limited to 50 mails a day. Cognito rejects a domain that SES has not verified. */
-function sendWithSes(pool: cognito.UserPool, { identity, configurationSet }: Mailing, from: string): void {
+function sendWithSes(pool: cognito.UserPool, { from, identity, configurationSet }: Mailing): void {
   const resource = pool.node.defaultChild as cognito.CfnUserPool
   resource.emailConfiguration = {
     emailSendingAccount: 'DEVELOPER',

@@ -32,8 +32,10 @@ const encrypted = ['auth.issuers', 'refunds.provider']
  * Finds values that are valid on a developer's machine only, in a profile for a stage on AWS.
  * @returns a line for each setting with such values
  */
-export function localValues(profile: unknown, { name, keepsData }: Stage): string[] {
-  const settings = (profile ?? {}) as Record<string, unknown>
+export function localValues(
+  settings: Readonly<Record<string, unknown>>,
+  { name, keepsData }: Stage,
+): string[] {
   const member = (key: string, path: string) => (settings[key] as Record<string, unknown> | undefined)?.[path]
   const problems = Object.entries(settings)
     // Pages on a developer's machine may call a stage without data of customers.
@@ -46,18 +48,13 @@ export function localValues(profile: unknown, { name, keepsData }: Stage): strin
       )
   if (settings['aws.environment'] === null)
     problems.push(`aws.environment: stage ${name} needs the account and the region of its stack.`)
-  const versions = Object.entries(member('limits.webAcl', 'managedRules') ?? {})
-  for (const [group] of versions.filter(([, version]) => version === null))
-    problems.push(
-      `limits.webAcl at managedRules.${group}: stage ${name} needs a version of the rules, such as Version_1.19.`,
-    )
   if (settings['deliveries.addresses'] === 'public_and_loopback')
     problems.push(
       `deliveries.addresses: subscribers on the machine itself are for the local run; stage ${name} needs public.`,
     )
-  if (settings['mail.domain'] === null)
+  if (member('mail.sender', 'domain') === null)
     problems.push(
-      `mail.domain: mails from a single address are for the local run; stage ${name} needs a domain.`,
+      `mail.sender at domain: mails from a single address are for the local run; stage ${name} needs a domain.`,
     )
   // The local payment provider has an account for each tenant. Others choose the names of accounts themselves.
   if (member('refunds.account', 'prefix') !== undefined)

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { stageNamed } from '#lib/stage.ts'
-import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
+import { ProfileError, readProfile, resolveProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localValues } from './local-values.ts'
 
@@ -15,28 +15,35 @@ export const localProfile = join(import.meta.dirname, '../../shared/settings/pro
  * @throws ProfileError with one message that lists every problem
  */
 export async function loadSettings(file = localProfile, stage = 'local'): Promise<Settings> {
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new ProfileError(`${file}: there is no such profile, or it cannot be read`)
-  })
-  let profile: unknown
-  try {
-    profile = JSON.parse(text)
-  } catch (thrown) {
-    throw new ProfileError(`${file}: not valid JSON: ${(thrown as Error).message}`)
-  }
+  const profile = resolveProfile(await readProfileFile(file), file)
   return stage === 'local'
     ? readProfile(await withDevelopmentKeys(profile), file)
     : readProfile(profile, file, localValues(profile, stageNamed(stage)))
 }
 
+/**
+ * Reads what a profile itself says, without its base.
+ * @throws ProfileError if it is no JSON
+ */
+export async function readProfileFile(file: string): Promise<unknown> {
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new ProfileError(`${file}: there is no such profile, or it cannot be read`)
+  })
+  try {
+    return JSON.parse(text)
+  } catch (thrown) {
+    throw new ProfileError(`${file}: not valid JSON: ${(thrown as Error).message}`)
+  }
+}
+
 /** Inserts the local issuer's public key where a profile says "development". */
-async function withDevelopmentKeys(profile: unknown): Promise<unknown> {
-  const issuers = (profile as Record<string, unknown> | null)?.['auth.issuers']
+async function withDevelopmentKeys(profile: Record<string, unknown>): Promise<unknown> {
+  const issuers = profile['auth.issuers']
   if (!Array.isArray(issuers) || !issuers.some((issuer) => issuer?.keys === 'development')) return profile
   const { d: _privatePart, ...publicKey } = await developmentKey()
   const keys = { keys: [publicKey] }
   const known = issuers.map((issuer) => (issuer?.keys === 'development' ? { ...issuer, keys } : issuer))
-  return { ...(profile as object), 'auth.issuers': known }
+  return { ...profile, 'auth.issuers': known }
 }
 
 /** Stored outside the repository's history, so no deployment trusts a published private key. */

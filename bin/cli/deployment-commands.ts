@@ -29,6 +29,7 @@ export function defineDeploymentCommands(define: Define): void {
   definePreflight(define)
   defineRollback(define)
   defineDescriptions(define)
+  defineProfile(define)
 }
 
 function defineVerify(define: Define): void {
@@ -189,5 +190,19 @@ function defineDescriptions(define: Define): void {
       await mkdir(out, { recursive: true })
       for (const [file, content] of site) await writeFile(join(out, file), content)
       printRecord({ folder: out, files: site.size })
+    })
+}
+
+function defineProfile(define: Define): void {
+  define(
+    'profile check',
+    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
+    'profile check profiles/prod.json --stage prod',
+  )
+    .argument('<file>', 'the profile')
+    .requiredOption('--stage <name>', 'dev, staging or prod')
+    .action(async (file, { stage }) => {
+      const { checkProfile } = await import('../commands/check-profile.ts')
+      printRecord(await checkProfile(file, stage))
     })
 }

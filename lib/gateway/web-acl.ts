@@ -68,7 +68,7 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { bl
     visibilityConfig: visible(webAclMetric(stage)),
     dataProtectionConfig: withoutSecrets(settings),
     // A page has another host than the API. Without this list WAF rejects its tokens.
-    tokenDomains,
+    ...(tokenDomains.length > 0 && { tokenDomains }),
     captchaConfig: { immunityTimeProperty: { immunityTime: immunitySeconds } },
     customResponseBodies: {
       TooManyRequests: { contentType: 'APPLICATION_JSON', content: tooManyRequestsBody },

@@ -8,6 +8,7 @@ import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
 import { requestedCode } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
+import { senderOf } from './sender.ts'
 
 /**
  * Decides which code is mailed to an address. The mail is sent once it is committed together with the code. The response
@@ -22,6 +23,8 @@ export async function requestCode(
   >,
 ): Promise<Decision<{ message_id: string }>> {
   const { settings, table, clock, correlation, derivedKey, now, newId } = context
+  // Nothing is stored for a mail that nobody would send.
+  senderOf(settings)
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
   const tenant_id = settings['auth.publicTenant']

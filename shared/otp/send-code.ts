@@ -3,8 +3,9 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { codeKeyPurpose, digitsOf } from './code-digits.ts'
 import { findCode } from './code-item.ts'
-import { findMail, type MailContent, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
+import { findMail, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
 import { openCodes } from './one-time-code.ts'
+import { senderOf } from './sender.ts'
 
 /**
  * Sends the mail of a message and records that it was sent. Publishes otp.delivered if the setting otp.deliveredOn
@@ -30,11 +31,12 @@ export async function sendCode(
   if (!/^[\x21-\x7e]+$/.test(email)) return 'undeliverable'
   const key = await derivedKey(codeKeyPurpose)
   const code = digitsOf(key, mail, mail.code_id, settings['otp.code'].digits)
-  await send(messageId, textOf({ email, code }, settings['otp.mail']))
+  const { from } = senderOf(settings)
+  await send(messageId, { from, to: email, ...textOf(code, settings['otp.mail']) })
   await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)
   return 'sent'
 }
 
-function textOf({ email, code }: MailContent & { code: string }, how: Settings['otp.mail']): Mail {
-  return { from: how.from, to: email, subject: how.subject, text: how.text.replaceAll('{code}', code) }
+function textOf(code: string, { subject, text }: Settings['otp.mail']): Pick<Mail, 'subject' | 'text'> {
+  return { subject, text: text.replaceAll('{code}', code) }
 }

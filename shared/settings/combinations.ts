@@ -108,12 +108,12 @@ const restoredTable: Combination = ({
 
 /** Finds a sender or a MAIL FROM domain outside the domain that SES signs for. */
 const mailDomain: Combination = (settings) => {
-  const domain = settings['mail.domain']
+  const { from = '', domain } = settings['mail.sender'] ?? {}
   if (!domain) return []
   const within = (host: string) => host === domain.identity || host.endsWith(`.${domain.identity}`)
-  const sender = settings['otp.mail'].from.split('@').at(-1) ?? ''
+  const sender = from.split('@').at(-1) ?? ''
   return [
-    !within(sender) && `otp.mail sends from ${sender}, which is not in ${domain.identity}`,
+    !within(sender) && `${sender}, the domain of from, is not in ${domain.identity}`,
     !(within(domain.mailFrom) && domain.mailFrom !== domain.identity) &&
       `mailFrom has to be a subdomain of ${domain.identity}`,
   ]
@@ -168,7 +168,7 @@ const combinations: readonly [SettingKey, Combination][] = [
   ],
   ['api.domain', certificate],
   ['storage.restoredTable', restoredTable],
-  ['mail.domain', mailDomain],
+  ['mail.sender', mailDomain],
 ]
 
 /** Finds values that have no effect, or another one, because of the values of other settings. @returns a line for each */

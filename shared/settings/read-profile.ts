@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as v from 'valibot'
 import { conflictsOf } from './combinations.ts'
+import { extendProfile } from './extend-profile.ts'
 import { register, type SettingKey, type Settings } from './register.ts'
 
 /** Thrown when settings of a profile are missing or invalid; its message lists all of them. */
@@ -7,19 +10,43 @@ export class ProfileError extends Error {
   override name = 'ProfileError'
 }
 
+/** The bases that a profile may extend: sets of answers to everything that no machine and no account decides. */
+export const bases = ['base-1'] as const
+export type Base = (typeof bases)[number]
+
+/** Returns the values of a base. */
+export function readBase(name: Base): Record<string, unknown> {
+  return JSON.parse(readFileSync(join(import.meta.dirname, `${name}.json`), 'utf8'))
+}
+
+/**
+ * Returns a value for each setting that a profile or its base decides.
+ * @param profile parsed JSON: an object of settings; `extends` names its base, and `$schema` is for editors
+ * @throws ProfileError if it is no object, or names no known base
+ */
+export function resolveProfile(profile: unknown, source: string): Record<string, unknown> {
+  if (typeof profile !== 'object' || profile === null || Array.isArray(profile))
+    throw new ProfileError(`${source}: a profile is a JSON object of settings`)
+  const { $schema: _, extends: name, ...own } = profile as Record<string, unknown>
+  if (name === undefined) return own
+  const base = bases.find((one) => one === name)
+  if (!base)
+    throw new ProfileError(
+      `${source}: extends ${JSON.stringify(name)} is unknown: expected ${bases.join(' or ')}`,
+    )
+  return extendProfile(readBase(base), own, register)
+}
+
 /**
  * Checks a profile against the register.
- * @param profile parsed JSON: an object with one value for each key of the register
+ * @param profile parsed JSON, see `resolveProfile`
  * @param source its origin, for the message
  * @param known further problems, one line each
  * @throws ProfileError that names every missing, unknown or malformed setting at once; without any, every combination
  * of settings of which one has no effect
  */
 export function readProfile(profile: unknown, source: string, known: readonly string[] = []): Settings {
-  if (typeof profile !== 'object' || profile === null || Array.isArray(profile)) {
-    throw new ProfileError(`${source}: a profile is a JSON object with one value for each setting`)
-  }
-  const given = new Map(Object.entries(profile))
+  const given = new Map(Object.entries(resolveProfile(profile, source)))
   const settings: Record<string, unknown> = {}
   const unknown = [...given.keys()].filter((key) => !Object.hasOwn(register, key))
   const problems = [...known, ...unknown.map((key) => `  ${key}: unknown setting`)]

@@ -1,20 +1,32 @@
 import * as v from 'valibot'
 
+/**
+ * The kinds of settings:
+ *
+ * - `deployment`: what only the operator of a stage knows, such as its account, its domain and its partners
+ * - `product`: what the API leaves open; another value is another API for its callers
+ * - `tuning`: limits, pauses and sizes
+ */
+export const kinds = ['deployment', 'product', 'tuning'] as const
+type Kind = (typeof kinds)[number]
+
 /** A decision of each deployment. `description` is shown if the value is missing or invalid. */
 interface Setting<Schema extends v.GenericSchema> {
+  kind: Kind
   description: string
   schema: Schema
 }
 
 /**
- * Declares a setting. There are no defaults on purpose: a deployment decides each value.
+ * Declares a setting. There are no defaults in code on purpose: a profile, or the base that it extends, decides each value.
  * @param description a phrase, with published practice in parentheses if there is one
  */
 export function setting<const Schema extends v.GenericSchema>(
+  kind: Kind,
   description: string,
   schema: Schema,
 ): Setting<Schema> {
-  return { description, schema }
+  return { kind, description, schema }
 }
 
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {

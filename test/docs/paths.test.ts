@@ -20,6 +20,7 @@ const others = new Set([
   'index.mjs',
   'metafile.json',
   'prod.json',
+  'profiles/dev.json',
   'profiles/prod-second.json',
   'profiles/prod.json',
   'profiles/staging.json',

@@ -57,7 +57,7 @@ test('the page names the files of an operation and the checks', () => {
     'functions/orders/summarize-order/route.ts',
     'functions/orders/summarize-order/handler.ts',
     'functions/routes.ts',
-    'shared/settings/profiles/local.json',
+    'shared/settings/base-1.json',
     'test/support/examples.ts',
   ])
 })
@@ -75,7 +75,7 @@ test('an endpoint that is added by the page passes all checks that the page name
 test.each([
   ['functions/orders/summarize-order/handler.ts', /summarize-order\/handler\.ts/],
   ['functions/routes.ts', /add a line to functions\/routes\.ts for functions\/orders\/summarize-order/],
-  ['shared/settings/profiles/local.json', /add the scope that an API key needs for orders\.summarize/],
+  ['shared/settings/base-1.json', /add the scope that an API key needs for orders\.summarize/],
   ['test/support/examples.ts', /add an entry for orders\.summarize .* to test\/support\/examples\.ts/],
 ])('a checkout without the change of %s fails and says what to add', async (without, message) => {
   take({ without })

@@ -66,7 +66,10 @@ const backups = {
 const copies = [{ DestinationBackupVaultArn: vault, Lifecycle: { DeleteAfterDays: 180 } }]
 const throughput = { writeUnits: 25_000, readUnits: 40_000 }
 const warm = { ReadUnitsPerSecond: 40_000, WriteUnitsPerSecond: 25_000 }
-const mail = { identity: 'acme.cloud', mailFrom: 'bounce.acme.cloud', verified: true }
+const mail = {
+  from: 'no-reply@acme.cloud',
+  domain: { identity: 'acme.cloud', mailFrom: 'bounce.acme.cloud', verified: true },
+}
 const certificateArn = 'arn:aws:acm:eu-west-1:111122223333:certificate/12345678-1234-1234-1234-123456789012'
 
 /** The template of the changes has all of them. */
@@ -100,8 +103,8 @@ const rows: Row<Template>[] = [
     const { AccessTokenValidity, RefreshTokenValidity } = Resources.UsersLoginClient?.Properties ?? {}
     return [AccessTokenValidity, RefreshTokenValidity]
   }, [15, 7 * 24 * 60]],
-  ['mail.domain', mail, at('MailIdentity.EmailIdentity'), 'acme.cloud'],
-  ['mail.domain', mail, at('Users.EmailConfiguration.EmailSendingAccount'), 'DEVELOPER'],
+  ['mail.sender', mail, at('MailIdentity.EmailIdentity'), 'acme.cloud'],
+  ['mail.sender', mail, at('Users.EmailConfiguration.EmailSendingAccount'), 'DEVELOPER'],
   ['otp.deliveredOn', 'delivery', at('MailEventsRule.State'), 'ENABLED'],
   ['storage.contributorInsights', true, at('Table.ContributorInsightsSpecification'),
     { Enabled: true, Mode: 'ACCESSED_AND_THROTTLED_KEYS' }],
@@ -137,7 +140,7 @@ const restored: Row<Template>[] = [
     }
   }, { isCreated: false, output: tableName, isUsed: [true, true], sources: 2 }],
   // The user pool sends with Cognito until SES has verified the domain.
-  ['mail.domain', { ...mail, verified: false }, at('Users.EmailConfiguration'), undefined],
+  ['mail.sender', { ...mail, domain: { ...mail.domain, verified: false } }, at('Users.EmailConfiguration'), undefined],
 ]
 testChanges(restored, (changes) =>
   prod(Object.keys(changes).length === 0 ? valuesOf(rows) : valuesOf(restored)),

@@ -135,9 +135,9 @@ const rows: Row[] = [
     `the certificate is in account ${account}: request one in 444455556666, the account of the stack`],
   [{ ...elsewhere, 'storage.restoredTable': restored(streamOf('restored', 'eu-west-1')) },
     `storage.restoredTable: the stream is in ${account} eu-west-1, but the stack is not`],
-  [{ 'mail.domain': { identity: 'acme.cloud', mailFrom: 'bounce.acme.dev', verified: true } },
-    'otp.mail sends from example.com, which is not in acme.cloud'],
-  [{ 'mail.domain': { identity: 'example.com', mailFrom: 'bounce.acme.dev', verified: true } },
+  [{ 'mail.sender': { domain: { identity: 'acme.cloud', mailFrom: 'bounce.acme.dev', verified: true } } },
+    'example.com, the domain of from, is not in acme.cloud'],
+  [{ 'mail.sender': { domain: { identity: 'example.com', mailFrom: 'bounce.acme.dev', verified: true } } },
     'mailFrom has to be a subdomain of example.com'],
 ]
 
@@ -150,7 +150,7 @@ test.each(rows)('%j is refused', (changes, message) => {
 test.each([
   { ...elsewhere, 'storage.restoredTable': restored(streamOf('restored')) },
   { 'api.gatewayAddress': 'closed', 'api.domain': { host: 'api.acme.cloud', certificateArn } },
-  { 'mail.domain': { identity: 'example.com', mailFrom: 'bounce.example.com', verified: true } },
+  { 'mail.sender': { domain: { identity: 'example.com', mailFrom: 'bounce.example.com', verified: true } } },
   { 'limits.other': { 'orders.list': [limit(10), limit(100, { windowSeconds: 3600 })] } },
   { 'login.countBy': countBy(2, 1) },
 ])('%j is accepted', (changes) => {

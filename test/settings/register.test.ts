@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { ProfileError, readProfile } from '#shared/settings/read-profile.ts'
+import { ProfileError, readProfile, resolveProfile } from '#shared/settings/read-profile.ts'
 import { register, type SettingKey } from '#shared/settings/register.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
 
@@ -25,8 +25,9 @@ function textOf(...places: string[]): string {
 const code = textOf('shared', 'functions', 'lib', 'bin')
 const rows = textOf('test/settings')
 const keys = Object.keys(register) as SettingKey[]
-const valid = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
-valid['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
+const own = JSON.parse(readFileSync(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
+own['auth.issuers'][0].keys = { jwks_uri: 'https://issuer.example/keys' }
+const valid = resolveProfile(own, 'p.json')
 
 /** The members of a schema that contain others, or a choice. */
 interface Part {
@@ -75,7 +76,7 @@ describe('a profile', () => {
   })
 
   test.each(keys)('without %s is rejected with a clear message, because nothing has a default', (key) => {
-    const { [key]: _, ...rest } = valid
+    const { [key]: _, ...rest } = valid as Record<string, unknown>
     expect(() => readProfile(rest, 'p.json')).toThrow(new RegExp(`${key.replaceAll('.', '\\.')}: missing`))
   })
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { readProfile } from '#shared/settings/read-profile.ts'
+import { readProfile, resolveProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
 const { publicKey, privateKey } = await generateKeyPair('ES256')
@@ -16,7 +16,7 @@ export function profile(file: string, changes: Record<string, unknown> = {}): Se
   for (const issuer of values['auth.issuers']) if (issuer.keys === 'development') issuer.keys = keySet
   const { PAYMENT_PROVIDER_ENDPOINT: endpoint } = process.env
   if (endpoint) values['refunds.provider'].endpoint = endpoint
-  return readProfile({ ...values, ...changes }, file)
+  return readProfile({ ...resolveProfile(values, file), ...changes }, file)
 }
 
 /** The settings that the repository ships. */

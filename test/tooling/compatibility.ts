@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { eventDefinitions } from '#functions/events.ts'
+import { bases } from '#shared/settings/read-profile.ts'
 import { releasedNames } from '#test/cli/released-names.ts'
 import { releasedEvents } from '#test/events/released-events.ts'
 import type { StoredData } from '#test/stored-data/stored-data.ts'
@@ -64,6 +65,11 @@ if (import.meta.main) {
     const events = releasedEvents(eventDefinitions, settings)
     await writeFile(releasedEventsFile, `${JSON.stringify(events, null, 2)}\n`)
     await writeFile(join(root, 'test/cli/released.json'), `${JSON.stringify(releasedNames(), null, 2)}\n`)
+    for (const name of bases)
+      await copyFile(
+        join(root, `shared/settings/${name}.json`),
+        join(root, `test/settings/released/${name}.json`),
+      )
     const data = await writeRelease()
     await writeFile(join(root, `test/stored-data/${data.version}.json`), linesOf(data))
   }

@@ -41,7 +41,8 @@ describe('npm run generate -- --settings FILE', () => {
   })
 
   test('writes these files and no other', async () => {
-    const values = JSON.parse(await readFile(join(root, 'shared/settings/profiles/local.json'), 'utf8'))
+    const local = 'shared/settings/profiles/local.json'
+    const values = JSON.parse(await readFile(join(root, local), 'utf8'))
     // Other paths, headers, scopes and times of deliveries.
     const keys = [
       'codes.bulkUpdate',

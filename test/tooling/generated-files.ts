@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { commandsPage } from '#bin/cli/commands-page.ts'
 import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { openapiDocument } from '#bin/describe/openapi.ts'
+import { profileSchema } from '#bin/describe/profile-schema.ts'
 import { withSettings } from '#bin/describe/reference/guides.ts'
+import { settingsPage } from '#bin/describe/settings-page.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
@@ -34,6 +36,8 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
+    'docs/settings.md': settingsPage(),
+    'shared/settings/profile.schema.json': `${compactJson(profileSchema())}\n`,
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,

@@ -24,7 +24,7 @@ const issuer = v.pipe(
     ),
     audience: nonEmpty,
     algorithms: some(v.picklist(algorithms)),
-    types: some(v.nullable(text(/^[a-z0-9.+-]+$/i, 'a media type without application/'))),
+    types: some(v.nullable(text(/^[A-Za-z0-9.+-]+$/, 'a media type without application/'))),
     keys: v.union(
       [
         v.strictObject({ jwks_uri: v.pipe(v.string(), v.url(), v.startsWith('https://')) }),
@@ -57,9 +57,10 @@ const claim = v.pipe(
 
 export const authentication = {
   'auth.issuers': setting(
+    'deployment',
     'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null)',
     v.pipe(
-      some(issuer),
+      list(issuer),
       v.check(
         (issuers) => new Set(issuers.map((one) => one.issuer)).size === issuers.length,
         'two issuers have the same name',
@@ -67,10 +68,12 @@ export const authentication = {
     ),
   ),
   'auth.clockToleranceSeconds': setting(
+    'tuning',
     'Accepted clock difference of an issuer for exp, nbf and iat, in seconds (RFC 7519 4.1.4)',
     integer(0, 300),
   ),
   'auth.roleClaim': setting(
+    'product',
     "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
     v.pipe(
       claim,
@@ -81,53 +84,65 @@ export const authentication = {
     ),
   ),
   'auth.scopeClaim': setting(
+    'product',
     'Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)',
     v.pipe(claim, v.regex(/^(?!cognito:)/, 'Cognito sets no claims of that name')),
   ),
   'auth.nonce': setting(
+    'product',
     'Check of the nonce of a token, and the header with the value that the client chose (OpenID Connect Core 3.1.3.7)',
     v.strictObject({ mode: v.picklist(['bound', 'required', 'off']), header: headerName }),
   ),
   'auth.crossTenantStatus': setting(
+    'product',
     'Status of cross-tenant access by a caller who is not an Admin (OWASP Multi-Tenant Security: 404)',
     v.picklist([403, 404]),
   ),
   'auth.mfa': setting(
+    'product',
     'Operations that require multi-factor authentication, and the claim and value that prove it (RFC 9470, RFC 8176)',
     v.strictObject({ operations, claim, value: nonEmpty }),
   ),
-  'auth.apiKeyHeader': setting('Header of an API key of the role Service', headerName),
-  'auth.sessionOperations': setting('Operations that accept a session cookie', operations),
+  'auth.apiKeyHeader': setting('product', 'Header of an API key of the role Service', headerName),
+  'auth.sessionOperations': setting('product', 'Operations that accept a session cookie', operations),
   'auth.csrf': setting(
+    'product',
     'Header of the CSRF token, and the status if it is wrong (OWASP: HMAC-signed double submit)',
     v.strictObject({ header: headerName, status: v.picklist([403, 419]) }),
   ),
   'secrets.maxAgeSeconds': setting(
+    'tuning',
     'Maximum age of a cached secret, in seconds (AWS extension for parameters and secrets: 300)',
     integer(10, 86_400),
   ),
-  'auth.publicTenant': setting('Tenant of callers without a token', text(tenantPattern)),
+  'auth.publicTenant': setting('product', 'Tenant of callers without a token', text(tenantPattern)),
   'auth.serviceRole': setting(
+    'product',
     'Role whose permissions in its own tenant the role Service has',
     v.strictObject({ actsAs: v.picklist(['Viewer', 'Editor']) }),
   ),
   'auth.scopes': setting(
+    'product',
     'Scope that a token needs for an operation, by operation; operations on codes have fixed scopes',
     v.record(v.string(), scope),
   ),
   'auth.operationScopes': setting(
+    'product',
     'Scope that an API key needs for an operation, by operation; null if no API key has access (Stripe restricted keys)',
     v.record(v.string(), v.nullable(scope)),
   ),
   'auth.apiKeyPermissions': setting(
+    'product',
     'Permissions of an API key without scopes: none, or those of its role and auth.scopes (Stripe restricted keys: nothing)',
     v.picklist(['nothing', 'role']),
   ),
   'auth.adminTenantParameter': setting(
+    'product',
     'Query parameter with which an Admin selects another tenant',
     text(/^[a-z][a-z0-9_]{0,31}$/),
   ),
   'cors.allowedOrigins': setting(
+    'deployment',
     'Origins whose pages may call the API from a browser',
     list(
       v.pipe(
@@ -141,10 +156,12 @@ export const authentication = {
     ),
   ),
   'lists.includeDeletedRoles': setting(
+    'product',
     'Roles that may list soft-deleted items',
     list(v.picklist(['Viewer', 'Editor', 'Admin', 'Service'])),
   ),
   'requests.tenantName': setting(
+    'product',
     'Punctuation allowed in a tenant name besides letters and digits, and its maximum length',
     v.strictObject({
       punctuation: text(/^(?!.*(.).*\1)[._-]*$/, 'some of . _ -, each once'),

@@ -47,12 +47,14 @@ function isWithinAnother(paths: readonly string[]): boolean {
 /** Discount codes and their verification. */
 export const codes = {
   'codes.types': setting(
+    'product',
     'Allowed values of type, each with its pricing rule (Medusa, Saleor: percentage and fixed)',
     v.record(text(/^[a-z0-9][a-z0-9-]{0,31}$/), pricing),
   ),
-  'codes.fields': setting('Optional response fields of a code', list(v.picklist(['version']))),
-  'codes.initialState': setting('First state of a code', state),
+  'codes.fields': setting('product', 'Optional response fields of a code', list(v.picklist(['version']))),
+  'codes.initialState': setting('product', 'First state of a code', state),
   'codes.transitions': setting(
+    'product',
     'Transitions among draft, active and archived that an update by an Admin may make',
     list(
       v.pipe(
@@ -62,43 +64,53 @@ export const codes = {
     ),
   ),
   'codes.stateAfterRestore': setting(
+    'product',
     'State after a restore: the one before the deletion, or the first one (AIP-164)',
     v.picklist(['previous', 'initial']),
   ),
   'codes.adminUpdateOfSoftDeleted': setting(
+    'product',
     'Whether an Admin may update a soft-deleted code',
     v.picklist(['allowed', 'refused']),
   ),
   'codes.readOfSoftDeleted': setting(
+    'product',
     'Status of reading a soft-deleted code by id (AIP-164)',
     v.picklist([200, 404]),
   ),
   'codes.repeatedDelete': setting(
+    'product',
     'Status of deleting a soft-deleted code again (AIP-164)',
     v.picklist([204, 404]),
   ),
   'codes.restoreOfLive': setting(
+    'product',
     'Status of restoring a code that is not deleted (AIP-164)',
     v.picklist([200, 409]),
   ),
-  'codes.nameInnerSpace': setting('White space within a name', v.picklist(['allowed', 'refused'])),
+  'codes.nameInnerSpace': setting('product', 'White space within a name', v.picklist(['allowed', 'refused'])),
   'codes.duplicate': setting(
+    'product',
     'Whether the text of a soft-deleted code stays reserved in its tenant (AIP-164)',
     v.strictObject({ softDeletedKeepsCode: v.boolean() }),
   ),
   'codes.hardDeleteReason': setting(
+    'product',
     'Header with the reason of a hard delete, and its maximum length in characters (Discord: X-Audit-Log-Reason)',
     v.strictObject({ header: headerName, maxLength: count }),
   ),
   'codes.missingIfMatch': setting(
+    'product',
     'Status of an update without If-Match (RFC 6585: 428)',
     v.picklist([400, 428]),
   ),
   'codes.replayStatus': setting(
+    'product',
     'Status of a replayed create: the original one, or 200',
     v.picklist(['original', 200]),
   ),
   'codes.share': setting(
+    'product',
     'Status and body of a share (AIP-136)',
     v.pipe(
       v.strictObject({ status: v.picklist([200, 204]), body: v.picklist(['code', 'none']) }),
@@ -106,6 +118,7 @@ export const codes = {
     ),
   ),
   'codes.export': setting(
+    'product',
     'Columns and row limit of an export, the size up to which it is returned inline, and the lifetime of its signed link',
     v.strictObject({
       columns: v.pipe(
@@ -122,10 +135,12 @@ export const codes = {
     }),
   ),
   'codes.import': setting(
+    'product',
     'Path and limits of the code import (AIP-136)',
     v.strictObject({ path, maxRows: integer(1, 1000), maxBytes: count }),
   ),
   'codes.bulkUpdate': setting(
+    'product',
     'Path and limits of the bulk update (AIP-136, AIP-234)',
     v.pipe(
       v.strictObject({ path, maxItems: integer(1, 1000), maxBytes: integer(1, maxBodyBytes) }),
@@ -136,10 +151,12 @@ export const codes = {
     ),
   ),
   'codes.list': setting(
+    'tuning',
     'Maximum size of a list of codes, in bytes: a larger page ends early',
     v.strictObject({ maxBytes: integer(8192, maxBodyBytes) }),
   ),
   'bulk.layout': setting(
+    'product',
     'Body of a 207: the names of its list and its counts, and the number of the first row (Zalando rule 152)',
     v.pipe(
       v.strictObject({ items: identifier, counts: identifier, firstRow: v.picklist([0, 1]) }),
@@ -148,10 +165,12 @@ export const codes = {
   ),
 
   'discount.cart': setting(
+    'product',
     'Header that names the cart of a verification',
     v.strictObject({ header: headerName }),
   ),
   'discount.cartFields': setting(
+    'product',
     'Paths of amount, currency and owner of a cart in cart.updated; the owner is a subject of discount.cartOwners',
     v.pipe(
       v.strictObject({ amount: inData, currency: inData, owner: inData }),
@@ -166,22 +185,27 @@ export const codes = {
     ),
   ),
   'discount.cartOwners': setting(
+    'deployment',
     'Issuer whose subjects own carts: one of auth.issuers, user_pool for logins by password, or sessions for logins by one-time code',
     nonEmpty,
   ),
   'discount.mayApply': setting(
+    'product',
     'Who may apply a code to a cart: all readers in its tenant (readers); if the cart has an owner, only the owner and editors (owner); or only editors (editors)',
     v.picklist(['readers', 'owner', 'editors']),
   ),
   'discount.combination': setting(
+    'tuning',
     'Maximum number of codes on one cart; with 1, codes cannot be combined (Voucherify)',
     v.strictObject({ maxCodes: integer(1, 100) }),
   ),
   'discount.rejection': setting(
+    'product',
     'Status for an unknown, expired, archived or soft-deleted code (OWASP, against enumeration)',
     v.strictObject({ status: v.picklist([200, 404]) }),
   ),
   'discount.amount': setting(
+    'product',
     'Rounding of an amount to minor units, and whether the sum of all codes on a cart is limited to its amount',
     v.strictObject({
       rounding: v.picklist(['half-even', 'half-up', 'down']),

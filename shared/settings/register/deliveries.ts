@@ -4,6 +4,7 @@ import { count, integer, setting } from '../setting.ts'
 /** Subscribers, and the deliveries of events to them. */
 export const deliveries = {
   'deliveries.schedule': setting(
+    'tuning',
     'Pauses before the retries of a delivery in seconds, the random part of each, and the longest pause that a Retry-After may ask for (Svix: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h)',
     v.strictObject({
       retriesAfterSeconds: v.array(count),
@@ -12,18 +13,22 @@ export const deliveries = {
     }),
   ),
   'deliveries.timeoutSeconds': setting(
+    'tuning',
     'Time in which a subscriber has to respond, with the first kilobyte of its response (Svix: 15)',
     integer(1, 20),
   ),
   'deliveries.disableAfterDays': setting(
+    'tuning',
     'How long a subscriber may fail without a success before it is disabled, in days (Svix: 5)',
     count,
   ),
   'deliveries.slowCalls': setting(
+    'tuning',
     'When a call counts as slow, and how many processes the slow calls of one tenant may hold: at most a tenth of those that the stage reserves for deliveries.send; dev and local reserve none (bulkhead)',
     v.strictObject({ perTenant: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
   ),
   'deliveries.breaker': setting(
+    'tuning',
     'Number of timeouts in a row that pauses a subscriber, and its first and longest pause in seconds (circuit breaker)',
     v.pipe(
       v.strictObject({ timeouts: count, pauseSeconds: count, maxPauseSeconds: count }),
@@ -34,22 +39,27 @@ export const deliveries = {
     ),
   ),
   'deliveries.putBackPerMinute': setting(
+    'tuning',
     'Maximum number of waiting deliveries of one tenant that are queued in a minute',
     integer(10, 10_000),
   ),
   'deliveries.retentionDays': setting(
+    'tuning',
     'How long a delivery is kept with its attempts, in days (Svix: 90)',
     count,
   ),
   'deliveries.addresses': setting(
+    'deployment',
     'Where a subscriber may be: at public addresses, or also on the machine itself over HTTP, for the local run only',
     v.picklist(['public', 'public_and_loopback']),
   ),
   'subscribers.maxPerTenant': setting(
+    'tuning',
     'Maximum number of subscribers of a tenant (Stripe: 16, Svix: 50)',
     integer(1, 64),
   ),
   'subscribers.secretOverlapSeconds': setting(
+    'tuning',
     'How long an old secret still signs after a rotation, in seconds (Svix and Stripe: 24 hours)',
     count,
   ),

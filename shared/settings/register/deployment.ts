@@ -12,6 +12,7 @@ function arn(pattern: string, of: string) {
 /** Resources on AWS; requests do not depend on them. */
 export const deployment = {
   'aws.environment': setting(
+    'deployment',
     'Account and region of the stack; null for the local run only',
     v.nullable(
       v.strictObject({
@@ -21,6 +22,7 @@ export const deployment = {
     ),
   ),
   'api.domain': setting(
+    'deployment',
     'Host name of the API and its ACM certificate in the region of the stack; null for the address of the gateway only',
     v.nullable(
       v.strictObject({
@@ -30,18 +32,22 @@ export const deployment = {
     ),
   ),
   'api.gatewayAddress': setting(
+    'deployment',
     'Whether the address of the gateway also serves the API; closed requires api.domain (API Gateway: open)',
     v.picklist(['open', 'closed']),
   ),
   'storage.contributorInsights': setting(
+    'deployment',
     'Whether the most accessed and the throttled partition keys of the table are reported (CloudWatch Contributor Insights)',
     v.boolean(),
   ),
   'storage.warmThroughput': setting(
+    'deployment',
     'Write and read units a second that the table takes at once, at least those of a new table; null for those that AWS keeps ready (DynamoDB warm throughput)',
     v.nullable(v.strictObject({ writeUnits: integer(4000), readUnits: integer(12_000) })),
   ),
   'storage.backups': setting(
+    'deployment',
     'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup)',
     v.pipe(
       v.strictObject({
@@ -71,6 +77,7 @@ export const deployment = {
     ),
   ),
   'storage.restoredTable': setting(
+    'deployment',
     'Restored table that the stack adopts; null for the table of the stack',
     v.nullable(
       v.pipe(

@@ -23,10 +23,12 @@ function unlisted({ all, first, transitions }: Statuses): string[] {
 /** Orders, their refunds, and lists. */
 export const orders = {
   'orders.createStatus': setting(
+    'product',
     'Success status of creating an order (RFC 9110 15.3.2: 201)',
     v.picklist([200, 201]),
   ),
   'orders.statuses': setting(
+    'product',
     'Statuses of an order, the first one, and those from which each received event moves an order to the status that it announces',
     v.pipe(
       v.strictObject({
@@ -50,8 +52,13 @@ export const orders = {
       ),
     ),
   ),
-  'orders.fields': setting('Fields of an order in a response besides id, created_at and status', fields),
+  'orders.fields': setting(
+    'product',
+    'Fields of an order in a response besides id, created_at and status',
+    fields,
+  ),
   'orders.limits': setting(
+    'tuning',
     'Maximum length of cart_id in characters, and the minimum and maximum amount in minor units',
     v.pipe(
       v.strictObject({
@@ -65,13 +72,15 @@ export const orders = {
       ),
     ),
   ),
-  'orders.currencies': setting('Currencies of orders (ISO 4217)', some(currency)),
+  'orders.currencies': setting('product', 'Currencies of orders (ISO 4217)', some(currency)),
   'orders.gone': setting(
+    'product',
     'Status of an erased order: 410 from a tombstone, or never 410 but 404 (RFC 9110 15.5.11)',
     v.picklist(['tombstone', 'never']),
   ),
 
   'refunds.provider': setting(
+    'deployment',
     'Endpoint of the payment provider, and the time limit of one attempt in milliseconds (Stripe API)',
     v.strictObject({
       endpoint: v.pipe(v.string(), v.url(), v.regex(/^https?:/, 'expected an address of https')),
@@ -79,6 +88,7 @@ export const orders = {
     }),
   ),
   'refunds.account': setting(
+    'deployment',
     "How the provider's account of a tenant is found: `connected` by an operator (`tenants connect`), or, on the local run, by the prefix and the tenant if none was ever connected (Stripe Connect)",
     v.union(
       [v.literal('connected'), v.strictObject({ prefix: nonEmpty })],
@@ -86,28 +96,34 @@ export const orders = {
     ),
   ),
   'refunds.reconcile': setting(
+    'tuning',
     'Daily comparison of the ledger with the refunds of the provider: the hour in UTC, how many days it goes back, and the age in minutes from which a refund is compared',
     v.strictObject({ hour: integer(0, 23), days: integer(1, 90), minAgeMinutes: integer(0, 1440) }),
   ),
-  'refunds.fields': setting('Fields of a refund in a response besides id (Stripe)', fields),
+  'refunds.fields': setting('product', 'Fields of a refund in a response besides id (Stripe)', fields),
   'refunds.pendingMinutes': setting(
+    'tuning',
     'Age in minutes from which the provider is asked about a refund that it has not settled; then each time the age has doubled, and once a day',
     integer(1, 24 * 60),
   ),
   'refunds.policy': setting(
+    'product',
     'Whether a new key with the same payload creates another refund (Stripe)',
     v.picklist(['within_charge', 'once_per_charge']),
   ),
 
   'lists.defaultSort': setting(
+    'product',
     'Sort order of lists without a sort parameter',
     v.picklist(['created_at.desc,id.desc', 'created_at.asc,id.asc']),
   ),
   'lists.offsetPaging': setting(
+    'product',
     'Lists that allow limit and offset',
     list(v.picklist(['orders.list', 'codes.list'])),
   ),
   'lists.searchFields': setting(
+    'product',
     'Fields that q searches',
     v.strictObject({
       orders: some(v.picklist(['cart_id', 'id', 'currency', 'status'])),
@@ -115,21 +131,33 @@ export const orders = {
     }),
   ),
   'lists.pageSizeZero': setting(
+    'product',
     'Handling of a page_size of 0: rejected, or treated as 1',
     v.picklist(['refuse', 'one']),
   ),
   'lists.pageSizeAbsurd': setting(
+    'tuning',
     'The page_size above which a request is rejected instead of clamped',
     integer(1000),
   ),
   'lists.count': setting(
+    'product',
     'Item count of lists: null, or the exact number within the read budget',
     v.picklist(['null', 'exact']),
   ),
-  'lists.maxFilterValues': setting('Maximum number of values of one filter with .in', integer(1, 100)),
-  'lists.maxFilterLength': setting('Maximum length of a filter value, in characters', integer(64, 1024)),
-  'lists.maxSearchLength': setting('Maximum length of q, in characters', integer(1, 1024)),
+  'lists.maxFilterValues': setting(
+    'tuning',
+    'Maximum number of values of one filter with .in',
+    integer(1, 100),
+  ),
+  'lists.maxFilterLength': setting(
+    'tuning',
+    'Maximum length of a filter value, in characters',
+    integer(64, 1024),
+  ),
+  'lists.maxSearchLength': setting('tuning', 'Maximum length of q, in characters', integer(1, 1024)),
   'lists.readBudget': setting(
+    'tuning',
     'Maximum number of items that one request reads before it returns a next_cursor',
     integer(101, 10_000),
   ),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
-import { count, integer, isReachedFirst, operations, setting, some, text } from '../setting.ts'
+import { count, integer, isReachedFirst, list, operations, setting, some, text } from '../setting.ts'
 import { maxShards, tenantPattern } from '../tenant-limits.ts'
 
 const validationCodes = (Object.keys(errorCatalog) as ErrorCode[]).filter((code) =>
@@ -18,8 +18,8 @@ const nestedRates = [
     (['logins', 'passwordResets', 'oneTimeCodes'] as const).map((narrow) => [wide, narrow] as const),
   ),
 ] as const
-/** A static version of managed rules. With null, AWS chooses the version and changes it. */
-const ruleVersion = v.nullable(text(/^Version_\d{1,3}\.\d{1,3}$/, 'a version such as Version_1.19'))
+/** A static version of managed rules. Without one, AWS chooses the version and changes it. */
+const ruleVersion = text(/^Version_\d{1,3}\.\d{1,3}$/, 'a version such as Version_1.19')
 const shards = v.pipe(
   v.strictObject({ writes: integer(1, maxShards), reads: integer(1, maxShards) }),
   v.check(({ writes, reads }) => writes <= reads, 'writes is above reads, so lists would miss new items'),
@@ -54,11 +54,17 @@ const day = v.pipe(
 
 export const requests = {
   'idempotency.lifetimeHours': setting(
+    'tuning',
     'How long the outcome of a request is kept, 24 to 72 hours (Stripe v1: 24)',
     integer(24, 72),
   ),
-  'idempotency.keyMaxLength': setting('Maximum length of an Idempotency-Key (Stripe: 255)', integer(1, 1024)),
+  'idempotency.keyMaxLength': setting(
+    'tuning',
+    'Maximum length of an Idempotency-Key (Stripe: 255)',
+    integer(1, 1024),
+  ),
   'idempotency.whilePending': setting(
+    'product',
     'How long a request waits for a pending outcome, and the status after that: 503, which clients retry with the same key, or 409 (IETF Idempotency-Key draft: 409)',
     v.strictObject({
       waitSeconds: v.pipe(v.number(), v.minValue(0), v.maxValue(20)),
@@ -66,11 +72,17 @@ export const requests = {
     }),
   ),
   'idempotency.anonymousScope': setting(
+    'product',
     'Scope of a key without a principal: a keyed hash of the e-mail address, the source address, or both',
     some(v.picklist(['email', 'source'])),
   ),
-  'idempotency.requiredOn': setting('Further operations that require an Idempotency-Key', operations),
+  'idempotency.requiredOn': setting(
+    'product',
+    'Further operations that require an Idempotency-Key',
+    operations,
+  ),
   'idempotency.missingKey': setting(
+    'product',
     'Error code of a missing Idempotency-Key (IETF Idempotency-Key draft: 400)',
     v.picklist(
       validationCodes.filter((code) => errorCatalog[code].http === 400),
@@ -78,6 +90,7 @@ export const requests = {
     ),
   ),
   'requests.timeoutHeader': setting(
+    'tuning',
     'Unit of X-Request-Timeout, the limits of the time of a request, and the time from which on its end counts as a failure of the service even if the caller chose it, in milliseconds',
     v.pipe(
       v.strictObject({
@@ -94,23 +107,28 @@ export const requests = {
     ),
   ),
   'requests.correlationId': setting(
+    'product',
     'Allowed characters and maximum length of a correlation id; an invalid one is replaced (W3C Trace Context)',
     v.strictObject({ form: v.picklist(['visible_ascii', 'word']), maxLength: integer(36, 255) }),
   ),
   'requests.baggageMaxBytes': setting(
+    'tuning',
     'Maximum size of baggage that is passed on, in bytes (W3C Baggage: 8192)',
     integer(0, 8192),
   ),
   'limits.tooLarge': setting(
+    'product',
     'Error code of a 413 (RFC 9110 15.5.14)',
     v.picklist(validationCodes, 'expected a VALIDATION code of the catalog'),
   ),
   // Lambda accepts 6 MB, with the body in base64.
   'limits.defaultBodyKilobytes': setting(
+    'tuning',
     'Maximum body size of routes without a limit of their own, in KB of 1,024 bytes',
     integer(1, 4 * 1024),
   ),
   'limits.gateway': setting(
+    'deployment',
     'Requests per second and burst that the gateway allows, for all operations and for single ones',
     v.strictObject({
       ...gatewayRate,
@@ -119,7 +137,8 @@ export const requests = {
     }),
   ),
   'limits.webAcl': setting(
-    'Whether the rules of the web ACL block or only count, the versions of its managed rules (null is for the local run), the requests that it allows per source address (anonymous ones, webhooks, and, as addresses, all others together) and per credential, and the domains of CAPTCHA tokens (AWS WAF)',
+    'deployment',
+    'Whether the rules of the web ACL block or only count, the versions of its managed rules, the requests that it allows per source address (anonymous ones, webhooks, and, as addresses, all others together) and per credential, and the domains of CAPTCHA tokens besides the one of the API (AWS WAF)',
     v.pipe(
       v.strictObject({
         action: v.picklist(['block', 'count']),
@@ -133,7 +152,7 @@ export const requests = {
         oneTimeCodes: webAclRate,
         userPool: webAclRate,
         retryAfterSeconds: count,
-        captcha: v.strictObject({ tokenDomains: some(hostName), immunitySeconds: integer(60, 259_200) }),
+        captcha: v.strictObject({ tokenDomains: list(hostName), immunitySeconds: integer(60, 259_200) }),
       }),
       v.rawCheck(({ dataset, addIssue }) => {
         if (!dataset.typed) return
@@ -150,15 +169,18 @@ export const requests = {
     ),
   ),
   'limits.concurrency': setting(
+    'deployment',
     'Concurrent executions of functions that the account allows this deployment (AWS Lambda quota: 1,000)',
     count,
   ),
   'limits.provisionedConcurrency': setting(
+    'deployment',
     'Executions of operations that are kept ready, by operation, so that their first requests meet no cold start (AWS Lambda provisioned concurrency)',
     v.record(v.string(), count),
   ),
   // A window stores the time of each counted request in one item, whose size limits them.
   'limits.other': setting(
+    'tuning',
     'Rate limits of further operations, by operation: of all requests or of failed ones, per principal, source or tenant',
     v.record(
       v.string(),
@@ -186,6 +208,7 @@ export const requests = {
     ),
   ),
   'errors.retryAfterSeconds': setting(
+    'tuning',
     'Range of the random Retry-After of a 503, in seconds (RFC 9110 10.2.3)',
     v.pipe(
       v.strictObject({ min: count, max: count }),
@@ -193,31 +216,38 @@ export const requests = {
     ),
   ),
   'errors.multiField': setting(
+    'product',
     'Details of several invalid fields: details.fields only, or also details.errors as a list',
     v.picklist(['fields', 'fields_and_errors']),
   ),
   'errors.expiredToken': setting(
+    'product',
     'Error code of an expired token (RFC 6750 3.1: one code for all invalid tokens)',
     v.picklist(['AUTH.token.expired', 'AUTH.invalid_credentials']),
   ),
   'errors.unsupportedMedia': setting(
+    'product',
     'Status of a body with an unsupported content type or content encoding (RFC 9110 15.5.16: 415)',
     v.picklist([400, 415]),
   ),
   'errors.notAcceptable': setting(
+    'product',
     'Status of a request whose Accept excludes the media type of the response (RFC 9110 15.5.7: 406)',
     v.picklist([400, 406]),
   ),
   'health.body': setting(
+    'product',
     'Body of GET /health (draft-inadarei-api-health-check)',
     v.record(v.string(), v.union([v.string(), v.number(), v.boolean()])),
   ),
   'health.mediaType': setting(
+    'product',
     'Media type of GET /health (draft-inadarei-api-health-check)',
     text(/^application\/([a-z-]+\+)?json$/),
   ),
   // A release records these numbers in the environment of its functions, which takes 4 KB: few tenants are this large.
   'storage.shards': setting(
+    'deployment',
     'Number of partitions that store the new items of a tenant, and number that its lists read: for all tenants and for single ones (docs/scaling.md)',
     v.strictObject({
       default: shards,
@@ -225,6 +255,7 @@ export const requests = {
     }),
   ),
   'versioning.sunset': setting(
+    'product',
     'Minimum days between deprecation and sunset, the error after sunset, and the deprecated operations (RFC 9745, RFC 8594)',
     v.strictObject({
       windowDays: count,

@@ -7,16 +7,23 @@ const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succ
 
 /** Imports, operations, webhooks and events. */
 export const workflows = {
-  'imports.request': setting('Accepted kinds of upload', some(v.picklist(['text/csv', 'file_url']))),
+  'imports.request': setting(
+    'product',
+    'Accepted kinds of upload',
+    some(v.picklist(['text/csv', 'file_url'])),
+  ),
   'imports.maxBytes': setting(
+    'tuning',
     'Maximum upload size in bytes, inline and by file_url',
     v.strictObject({ inline: count, fileUrl: count }),
   ),
   'imports.maxRows': setting(
+    'tuning',
     'Maximum number of rows of a file; a larger file fails as a whole',
     integer(1, 10_000_000),
   ),
   'imports.fetch': setting(
+    'tuning',
     'Time limit of a download by file_url, and its minimum average rate after the first seconds (minimum data rates of Kestrel and Apache mod_reqtimeout)',
     v.pipe(
       v.strictObject({
@@ -31,36 +38,44 @@ export const workflows = {
     ),
   ),
   'imports.inProgressPerTenant': setting(
+    'tuning',
     'Maximum number of operations of a tenant in progress; further ones get 429 (BigQuery and Salesforce: concurrent jobs per account)',
     integer(1, 1000),
   ),
   'imports.chunksAtOnce': setting(
+    'tuning',
     'Number of chunks of one import that are processed at the same time (Step Functions: MaxConcurrency of a map)',
     integer(1, 1000),
   ),
   'imports.writeUnitsPerSecond': setting(
+    'tuning',
     'Write units of the table that the imports of all tenants use in a second, in all (DynamoDB: a new on-demand table has 4,000)',
     count,
   ),
   'imports.timeoutSeconds': setting(
+    'tuning',
     'Time limit of an import, waiting for others included; then it fails with DEPENDENCY.timeout (its file is deleted after a day)',
     integer(3600, 72_000),
   ),
   'imports.result': setting(
+    'tuning',
     'Number of rejects in the result of an operation, and the lifetime of the link to all of them in seconds',
     v.strictObject({ rejectsShown: integer(1, 1000), linkSeconds }),
   ),
   'operations.cancel': setting(
+    'product',
     'Verb and status of a cancellation (Azure, AIP-151)',
     v.strictObject({ verb: text(/^[A-Za-z]+$/), status: v.picklist([200, 202]) }),
   ),
-  'operations.retentionDays': setting('How long an operation is kept, in days (AIP-151)', count),
+  'operations.retentionDays': setting('tuning', 'How long an operation is kept, in days (AIP-151)', count),
   'operations.retryAfter': setting(
+    'tuning',
     'Polling interval for an operation in progress, in seconds (Azure)',
     count,
   ),
 
   'webhooks.scheme': setting(
+    'product',
     'Header names, digest and signed text of a webhook signature (Standard Webhooks 1.0)',
     v.strictObject({
       idHeader: headerName,
@@ -72,34 +87,45 @@ export const workflows = {
     }),
   ),
   'webhooks.windowSeconds': setting(
+    'tuning',
     'Maximum distance of the signed timestamp from the clock, in seconds (Standard Webhooks, Stripe)',
     integer(1, 3600),
   ),
   'webhooks.futureSeconds': setting(
+    'tuning',
     'How far occurred_at may be ahead of the clock, in seconds; a later one is rejected with 400',
     integer(0, 3600),
   ),
   'webhooks.status': setting(
+    'product',
     'Success status, also for a duplicate (CloudEvents webhook)',
     v.picklist([200, 202, 204]),
   ),
   'webhooks.maxAttempts': setting(
+    'tuning',
     'Attempts before the dead-letter queue (AWS guidance for SQS)',
     integer(1, 20),
   ),
-  'webhooks.maxBytes': setting('Maximum body size in bytes (SQS: 256 KB)', integer(1, 262_144)),
-  'webhooks.inboxDays': setting('How long an event id is stored to detect duplicates, in days', count),
+  'webhooks.maxBytes': setting('tuning', 'Maximum body size in bytes (SQS: 256 KB)', integer(1, 262_144)),
+  'webhooks.inboxDays': setting(
+    'tuning',
+    'How long an event id is stored to detect duplicates, in days',
+    count,
+  ),
   'events.payloads': setting(
+    'product',
     'Data of each event that is about an order or a refund and has no specified fields: its id and tenant, or the resource as callers read it (Stripe snapshot events)',
     v.strictObject(payloads, ({ expected }) =>
       expected === 'never' ? `it decides ${Object.keys(payloads).join(', ')} only` : payloadAdvice,
     ),
   ),
   'events.maxAttempts': setting(
+    'tuning',
     'Attempts of the functions that read the table stream before the dead-letter queue (AWS guidance for streams)',
     integer(1, 10_000),
   ),
   'events.replay': setting(
+    'tuning',
     'How many days published events are archived, for a replay by an operator (EventBridge archive)',
     v.strictObject({ archiveDays: count }),
   ),

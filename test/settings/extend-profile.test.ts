@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from '@jest/globals'
+import { Ajv } from 'ajv'
+import addFormats from 'ajv-formats'
+import { loadSettings } from '#bin/build/settings-file.ts'
+import { checkProfile } from '#bin/commands/check-profile.ts'
+import { extendProfile } from '#shared/settings/extend-profile.ts'
+import { bases, ProfileError, readBase, resolveProfile } from '#shared/settings/read-profile.ts'
+import { register, type SettingKey } from '#shared/settings/register.ts'
+import { thrownBy } from '#test/support/thrown-by.ts'
+
+const root = join(import.meta.dirname, '../..')
+const extended = (own: object) => resolveProfile({ extends: 'base-1', ...own }, 'p.json')
+const base = readBase('base-1') as Record<SettingKey, Record<string, unknown>>
+
+describe('a profile that extends a base', () => {
+  test('has the values of the base', () => {
+    expect(extended({})).toEqual(base)
+  })
+
+  test('changes members of an object, at any depth, and keeps the others', () => {
+    const { 'orders.limits': limits, 'limits.webAcl': acl } = extended({
+      'orders.limits': { amountMinorMin: 1 },
+      'limits.webAcl': { captcha: { tokenDomains: ['shop.acme.cloud'] } },
+    })
+    expect(limits).toEqual({ ...base['orders.limits'], amountMinorMin: 1 })
+    expect(acl).toEqual({
+      ...base['limits.webAcl'],
+      captcha: { ...(base['limits.webAcl'].captcha as object), tokenDomains: ['shop.acme.cloud'] },
+    })
+  })
+
+  test('replaces a list', () => {
+    expect(extended({ 'orders.currencies': ['EUR'] })['orders.currencies']).toEqual(['EUR'])
+  })
+
+  test('replaces a map whose keys a deployment chooses', () => {
+    const types = {
+      half: { kind: 'percentage', rule_id: 'half', value: 50, combinable_with_gift_card: false },
+    }
+    expect(extended({ 'codes.types': types })['codes.types']).toEqual(types)
+  })
+
+  test.each([null, 'base-2', 'constructor', '../base-1'])('of the name %j is refused', (name) => {
+    const thrown = thrownBy(() => resolveProfile({ extends: name }, 'p.json'))
+    expect(thrown).toBeInstanceOf(ProfileError)
+    expect(String(thrown)).toContain('base-1')
+  })
+
+  test('has no key __proto__ of JSON as its prototype', () => {
+    const own = JSON.parse('{"extends":"base-1","orders.limits":{"__proto__":{"amountMinorMin":1}}}')
+    expect(Object.getPrototypeOf(resolveProfile(own, 'p.json')['orders.limits'])).toBe(Object.prototype)
+  })
+})
+
+describe('base-1', () => {
+  test('answers every setting of the API and every limit', () => {
+    const open = Object.entries(register).filter(([, { kind }]) => kind !== 'deployment')
+    expect(open.map(([key]) => key).filter((key) => !Object.hasOwn(base, key))).toEqual([])
+  })
+
+  test('has no value that a stage refuses: a profile of dev adds account and region only', async () => {
+    const file = join(root, 'docs/examples/profile-dev.json')
+    const { $schema: _, ...own } = JSON.parse(readFileSync(file, 'utf8'))
+    expect(Object.keys(own)).toEqual(['extends', 'aws.environment'])
+    await expect(loadSettings(file, 'dev')).resolves.toBeDefined()
+  })
+
+  test.each(['staging', 'prod'])('is enough for the example on the stage %s', async (stage) => {
+    const settings = await loadSettings(join(root, 'docs/examples/profile-prod.json'), stage)
+    expect(Object.keys(settings).sort()).toEqual(Object.keys(register).sort())
+  })
+})
+
+describe('a released base', () => {
+  test.each(bases)('%s keeps the answers that it has had', (name) => {
+    const released = JSON.parse(readFileSync(join(import.meta.dirname, `released/${name}.json`), 'utf8'))
+    expect(extendProfile(readBase(name), released, register)).toEqual(readBase(name))
+  })
+})
+
+describe('the schema for editors', () => {
+  const schema = JSON.parse(readFileSync(join(root, 'shared/settings/profile.schema.json'), 'utf8'))
+  const ajv = new Ajv({ strict: false })
+  addFormats.default(ajv)
+  const validate = ajv.compile(schema)
+  const errorsOf = (profile: object) => (validate(profile) ? [] : validate.errors)
+
+  test.each([
+    'docs/examples/profile-dev.json',
+    'docs/examples/profile-prod.json',
+    'shared/settings/base-1.json',
+  ])('accepts %s', (file) => {
+    expect(errorsOf(JSON.parse(readFileSync(join(root, file), 'utf8')))).toEqual([])
+  })
+
+  test.each([{ 'orders.color': 'red' }, { 'orders.createStatus': 204 }, { 'orders.limits': { colour: 1 } }])(
+    'refuses %j',
+    (profile) => {
+      expect(errorsOf(profile)).not.toEqual([])
+    },
+  )
+})
+
+describe('profile check', () => {
+  const check = async (own: object, stage = 'prod') => {
+    const folder = await mkdtemp(join(tmpdir(), 'profile-'))
+    const file = join(folder, 'p.json')
+    await writeFile(file, JSON.stringify({ extends: 'base-1', ...own }))
+    return checkProfile(file, stage).finally(() => rm(folder, { recursive: true }))
+  }
+  const environment = { 'aws.environment': { account: '111122223333', region: 'eu-west-1' } }
+
+  test('lists what equals the base, and what the base answers', async () => {
+    const own = {
+      'orders.gone': base['orders.gone'],
+      'orders.limits': { cartIdMaxLength: 128 },
+      'otp.user': 'uuid',
+    }
+    const { decided, same_as_base, left_to_base, open_points } = await check({ ...environment, ...own })
+    expect({ decided, same_as_base }).toEqual({ decided: 4, same_as_base: ['orders.gone', 'orders.limits'] })
+    expect(left_to_base).toEqual(expect.arrayContaining(['api.domain', 'mail.sender']))
+    expect(left_to_base).not.toContain('aws.environment')
+    expect(open_points).toContain('orders.statuses')
+    expect(open_points).not.toContain('otp.user')
+  })
+
+  test.each([
+    [{}, 'aws.environment: missing'],
+    [{ ...environment, 'auth.mfa': { operations: ['orders.sell'] } }, 'there is no operation orders.sell'],
+    [{ ...environment, 'limits.concurrency': 10 }, 'limits.concurrency'],
+    [{ ...environment, 'orders.color': 'red' }, 'orders.color: unknown setting'],
+  ])('refuses %j', async (own, message) => {
+    await expect(check(own)).rejects.toThrow(message)
+  })
+})
