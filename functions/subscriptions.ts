@@ -1,6 +1,7 @@
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 import type { TableUse } from '#shared/platform/table/table.ts'
+import { sagaTable } from '#shared/refunds/refund-saga.ts'
 import { settlement } from '#shared/refunds/settle-refund.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
@@ -131,11 +132,11 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['secret.payments'],
     table: {
-      get: [...settlement.get, 'idempotency'],
+      get: [...sagaTable.get, 'idempotency'],
       query: ['open-refund', 'pending-saga'],
-      put: [...settlement.put, 'idempotency'],
-      update: [...settlement.update, 'open-refund'],
-      delete: [...settlement.delete, 'pending-saga'],
+      put: [...sagaTable.put, 'idempotency'],
+      update: [...sagaTable.update, 'open-refund'],
+      delete: [...sagaTable.delete, 'pending-saga'],
     },
     impact:
       'Interrupted refunds stay pending until their callers retry, and accepted ones until an event settles them.',

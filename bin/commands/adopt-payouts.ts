@@ -121,12 +121,21 @@ async function adopt(
 async function adoptionOf(record: ProviderRefund, asked: number, adopting: AdoptingFor): Promise<Adoption> {
   const { operator, tenant, account, settings } = adopting
   const { table, clock } = operator
-  const { id: provider_refund_id, refundId: id, chargeId: charge_id, amount, currency, status } = record
-  if (id === undefined || !isOf(tenant, record, clock.now()) || status === 'failed') return {}
+  const {
+    id: provider_refund_id,
+    refundId: id,
+    chargeId: charge_id,
+    amount,
+    currency,
+    status,
+    request,
+  } = record
+  if (id === undefined || request === undefined) return {}
+  if (!isOf(tenant, record, clock.now()) || status === 'failed') return {}
   if (await table.get(claimKey(account, provider_refund_id))) return {}
   const known = await findRefund(table, tenant, id)
   if (known && !lacks(known, record, account)) return {}
-  const before = known ?? makeRefund({ charge_id, amount }, { id, tenant_id: tenant, account })
+  const before = known ?? makeRefund({ charge_id, amount }, { id, tenant_id: tenant, account, request })
   const answer = { status, providerRefundId: provider_refund_id, currency, replayed: false }
   // The operator sees what is booked, so nothing else has to be raised.
   const context = { table, settings, now: clock.now(), alert: () => {} }
@@ -152,8 +161,9 @@ async function adoptionOf(record: ProviderRefund, asked: number, adopting: Adopt
 }
 
 /** Returns whether the service requested a payout for a tenant. An id of the future would be above all pages of a list. */
-function isOf(tenant: string, { refundId, tenant: named }: ProviderRefund, now: number): boolean {
-  return named === tenant && refundId !== undefined && isId(refundId) && timeOf(refundId) <= now
+function isOf(tenant: string, { refundId, tenant: named, request }: ProviderRefund, now: number): boolean {
+  const isNamed = named === tenant && request !== undefined
+  return isNamed && refundId !== undefined && isId(refundId) && timeOf(refundId) <= now
 }
 
 /** Returns whether a payout is that of a refund here which was never paid. */

@@ -55,7 +55,7 @@ async function checkRefund(
   context: WorkContext,
   openProvider: OpenProvider,
 ): Promise<Refund | undefined> {
-  const { table, budget, now } = context
+  const { table, settings, budget, now } = context
   const refund = await findRefund(table, tenant, sk)
   if (!refund) {
     // Its tenant was purged.
@@ -64,7 +64,7 @@ async function checkRefund(
   }
   const provider = await openProvider(context)
   const asked = now()
-  const outcome = await provider.find(requestOf(refund), budget)
+  const outcome = await provider.find(requestOf(refund, settings), budget)
   if (!outcome) throw new Error('the payment provider does not know a refund that it accepted')
   const change = await changeOf(refund, { outcome, asked }, context)
   const checked = await commitDecision(context, change, ({ refund: result }) => ({ result }))

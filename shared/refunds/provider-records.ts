@@ -7,6 +7,8 @@ export interface ProviderRefund {
   refundId: string | undefined
   /** The tenant of that refund, as the payout names it. */
   tenant: string | undefined
+  /** The name of the caller's request, as the payout names it. */
+  request: string | undefined
   chargeId: string
   /** In minor units. */
   amount: number

@@ -124,6 +124,12 @@ export async function holdWrites(
   return [replace(item, { changed_by }, 'TRANSIENT.error')]
 }
 
+/** Returns the refunds that hold a charge. */
+export async function holdersOf(refund: Refund, table: Table): Promise<string[]> {
+  const hold = (await table.get(holdKey(refund))) as ChargeHold | undefined
+  return hold ? [hold.refund_id, ...(hold.also_paid ?? [])] : []
+}
+
 function newHold(refund: Refund): ChargeHold {
   const { id, version } = refund
   return { ...holdKey(refund), refund_id: id, changed_by: `${id}#${version}` }

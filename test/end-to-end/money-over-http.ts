@@ -115,6 +115,7 @@ export function moneyOverHttp(running: () => Running): void {
       await pay('ch_one', 10, {
         'metadata[refund_id]': refund_id,
         'metadata[tenant_id]': reconciled,
+        'metadata[request]': 'request-1',
       })
       await pay('ch_one', 20)
       const { code, records } = await compare()

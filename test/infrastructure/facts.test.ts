@@ -394,6 +394,8 @@ test.each([
   ['AWS::Lambda::Function', 'TracingConfig.Mode', 'Active'],
   ['AWS::Lambda::Function', 'Handler', 'index.handler'],
   ['AWS::Lambda::Function', 'Environment.Variables.METRICS_NAMESPACE', 'commerce-prod'],
+  // It names refunds at the payment provider: the same in another region.
+  ['AWS::Lambda::Function', 'Environment.Variables.DEPLOYMENT', 'commerce-prod'],
   ['AWS::Lambda::Function', 'Environment.Variables.RELEASE', 'r1'],
   [
     'AWS::Lambda::Function',

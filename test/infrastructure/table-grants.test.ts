@@ -3,6 +3,7 @@ import { pascalCase } from '#lib/function-entries.ts'
 import { paceKey } from '#shared/imports/pace.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
 import { propertiesOf, templatesOf } from './synthesis.ts'
@@ -46,6 +47,7 @@ const samples = new Map<PartitionKind, string>([
   ['pending-saga', pendingKeyOf('pending-saga', 'x').pk],
   ['blocked-tenants', blockedTenantsKey.pk],
   ['import_pace', paceKey.pk],
+  ['restored', restoredKey.pk],
 ])
 
 describe.each(declared)('$name', ({ name, table, statements }) => {

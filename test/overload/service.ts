@@ -151,6 +151,7 @@ export class OverloadedService {
             const providerRefundId = `re_${request.refundId}`
             return { status: 'succeeded' as const, providerRefundId, currency: 'EUR', replayed: false }
           },
+          adopt: () => Promise.reject(new Error('no refund is lost')),
         })),
     } as Endpoint
   }

@@ -91,6 +91,17 @@ describe('a refund', () => {
     expect(provider.calls.find(({ account }) => account === `acct_${tenant}`)?.trace).toEqual(trace)
   })
 
+  test('that a table has lost is one payout: its retry adopts it, whatever reports it later', async () => {
+    const lost = await refund('ch_lost')
+    const restored = await startService({ clock, settings: settingsWith({}) })
+    const { status, json } = await refund('ch_lost', { by: restored })
+    expect([status, json.amount, json.status]).toEqual([201, 700, 'succeeded'])
+    expect(json.id).not.toBe(lost.json.id)
+    const state = await ledgerOf(restored, provider, tenant)
+    expectBalanced(state)
+    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+  })
+
   test('is one payout, one ledger entry and one response for repeated requests with its key', async () => {
     const first = await refund('ch_1')
     expect([first.status, first.headers['Idempotency-Status'], first.json]).toEqual([
@@ -239,9 +250,12 @@ describe('the comparison with the provider', () => {
     const before = await itemsOf(service.tableName)
     const late = (await refund('ch_late')).json
     const pending = (await refund('ch_pending_2')).json
+    await refund('ch_retried')
     const restored = await startService({ clock, settings: service.settings })
     for (const item of before) await restored.table.put({ item, condition: 'none' })
-    expect(await compared(restored)).toEqual([['not_in_ledger', late.id], sums(1400, 700)])
+    // A caller that repeats its request before the command gets a new refund for the same payout.
+    const retried = (await refund('ch_retried', { by: restored })).json
+    expect(await compared(restored)).toEqual([['not_in_ledger', late.id], sums(2100, 1400)])
 
     const adopt = async () => {
       const adopting = {
@@ -261,11 +275,15 @@ describe('the comparison with the provider', () => {
       [late.id, 'succeeded'],
       [pending.id, 'pending'],
     ])
-    expect(await compared(restored)).toEqual([sums(1400)])
+    expect(await compared(restored)).toEqual([sums(2100)])
     for (const { id } of [late, pending]) {
       const call = { path: `/v1/refunds/${id}`, as: { tenant, role: 'Viewer' as const } }
       expect((await restored.call(call)).json).toEqual((await service.call(call)).json)
     }
     expect(await adopt()).toEqual([])
+    // One that repeats it after the command gets the refund that was booked.
+    expect((await refund('ch_late', { by: restored })).json).toEqual(late)
+    expect((await refund('ch_retried', { by: restored })).json).toEqual(retried)
+    expect(await compared(restored)).toEqual([sums(2100)])
   })
 })

@@ -17,6 +17,8 @@ export interface Answer extends HttpResponse {
   // biome-ignore lint/suspicious/noExplicitAny: bodies have any shape
   json: any
   correlation: string
+  /** Milliseconds since 1970. */
+  at: number
   /** Who asked; undefined without a credential. */
   by: Identity | undefined
   /** The API key of the request. */
@@ -32,6 +34,8 @@ export interface Intent {
   headers: Record<string, string>
   body?: unknown
   key?: string
+  /** Sent after the key has expired: another request. */
+  isAnother?: boolean
   /** Common to all its attempts, and to other requests; without it, each attempt has its own. */
   correlation?: string
   /** All answers that arrived. */
@@ -155,6 +159,7 @@ export class Client {
       ...response,
       json: json || undefined,
       correlation,
+      at: scheduler.now,
       by: intent.by,
       apiKey: headers['x-api-key'],
     }

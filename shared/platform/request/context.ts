@@ -12,6 +12,7 @@ import type { Scope } from '../identity/authorize.ts'
 import type { BlockCheck } from '../identity/blocked-tenants.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
+import type { Key } from '../table/keys.ts'
 import type { Criticality, Table } from '../table/table.ts'
 import type { Route } from './route.ts'
 
@@ -87,6 +88,8 @@ export interface RequestContext extends WorkContext {
   verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
   /** Known after authorization; the public tenant before. */
   scope: Scope
+  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
+  record: Key | undefined
 }
 
 /** Opens the dependencies of one unit of work. */

@@ -54,10 +54,10 @@ export async function handleRequest(
       input: parseInput(authenticated),
     }))
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
-    const authorized = { ...authenticated, ...inScope(scope, authenticated) }
-    context = authorized
-    const run = runOf(endpoint, authorized, () => decide(endpoint, input, authorized))
+    context = { ...authenticated, ...inScope(scope, authenticated) }
     const keyed = await keyedRequest(context, input)
+    const known = { ...context, record: keyed?.key }
+    const run = runOf(endpoint, known, () => decide(endpoint, input, known))
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
     const earlier = keyed && hasRateLimits(context) ? await replayEarlier({ ...run, keyed }) : undefined
@@ -107,6 +107,7 @@ export function openRequest(
     request,
     startedAt: clock.now(),
     source: sourceOf(request),
+    record: undefined,
     verifyToken: (token, nonce) => runtime.tokens.verify(token, nonce, clock.now(), work.budget),
     ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }

@@ -173,6 +173,7 @@ type NamedItem =
   | 'batch'
   | 'import_chunk'
   | 'reconciled'
+  /** Who has adopted a payout of the provider, by its account and id. */
   | 'payout'
   | 'account_owner'
 
