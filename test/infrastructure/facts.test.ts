@@ -72,7 +72,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ],
     },
     BackupsTable: { BackupPlanId: '<Backups.BackupPlanId>', 'BackupSelection.Resources': ['<Table.Arn>'] },
-    DeploymentSecret: {
+    HashesSecret: {
       DeletionPolicy: 'RetainExceptOnCreate',
       GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 64 },
     },

@@ -50,7 +50,7 @@ import { collectedTable } from '#test/support/declared-table.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { longTokenSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
 import { stripeSecret } from '#test/support/stripe-events.ts'
 import { testKeys } from '#test/support/test-keys.ts'
@@ -97,7 +97,7 @@ smallestChunk.rows = 2
 const states = importStates()
 const pendingEntities = new Set<string>(pendingWork)
 /** No deployment changes the settings of tokens. */
-const verifier = tokenVerifier(localSettings)
+const verifier = tokenVerifier(longTokenSettings)
 const gateways = new Map<Settings, GatewayRoute[]>()
 
 interface GatewayRoute {

@@ -63,7 +63,7 @@ export async function handleRequest(
     const earlier = keyed && hasRateLimits(context) ? await replayEarlier({ ...run, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...run, keyed }) : await runWithoutKey(run))
-    cookies = await cookiesOf(endpoint, context, outcome)
+    cookies = await cookiesOf(endpoint, { context, input, outcome })
     checkIfMatchOfRead(context.request, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
@@ -180,11 +180,10 @@ function auditedFields(route: Route, request: HttpRequest, settings: Settings): 
 /** Creates the cookies for each success, replays included, because no record may store them. */
 async function cookiesOf(
   { cookies }: Endpoint,
-  context: RequestContext,
-  { response }: Outcome,
+  { context, input, outcome: { response } }: { context: RequestContext; input: Input; outcome: Outcome },
 ): Promise<readonly string[]> {
   if (response.status >= 400 || response.body === undefined || !cookies) return []
-  return cookies(JSON.parse(response.body), context)
+  return cookies({ reply: JSON.parse(response.body), input }, context)
 }
 
 /**
@@ -197,8 +196,8 @@ async function hashedSource(
   const { route, source, derivedKey } = context
   const { auth, throttle } = route
   if (auth !== 'none' || !throttle) return undefined
-  const key = await derivedKey('log sources v1').catch(() => undefined)
-  return key && keyedHash(key, source)
+  const key = await derivedKey('hashes').catch(() => undefined)
+  return key && keyedHash(key, 'source in logs', source)
 }
 
 function logOutcome(
