@@ -132,10 +132,10 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['secret.payments'],
     table: {
-      get: [...sagaTable.get, 'idempotency'],
+      get: [...sagaTable.get, 'backlogged-tenants', 'idempotency'],
       query: ['open-refund', 'pending-saga'],
-      put: [...sagaTable.put, 'idempotency'],
-      update: [...sagaTable.update, 'open-refund'],
+      put: [...sagaTable.put, 'backlogged-tenants', 'idempotency', 'pending-saga'],
+      update: [...sagaTable.update, 'refund'],
       delete: [...sagaTable.delete, 'pending-saga'],
     },
     impact:

@@ -4,6 +4,7 @@ import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import { restoredAt } from '../platform/table/restored.ts'
+import { alertOfLostAccount } from './lost-account.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { claimPayout } from './payout-claim.ts'
 import type { ProviderRefund } from './provider-records.ts'
@@ -58,7 +59,13 @@ export function refundSaga(
     async execute(recorded) {
       const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
       const refund = isFresh ? recorded : await currentRefund(recorded)
-      return refund.status === 'pending' ? attempt(refund) : { refund }
+      if (refund.status !== 'pending') return { refund }
+      try {
+        return await attempt(refund)
+      } catch (thrown) {
+        alertOfLostAccount(thrown, refund, context)
+        throw thrown
+      }
     },
     outcome: (_, result) => outcomeOf(result),
   }

@@ -38,11 +38,11 @@ export function refundsOf({ intents }: History): Intent[] {
 }
 
 /** All callers send their refunds again with their keys, some of them twice at the same time. */
-export async function repeatRefunds(world: World, history: History): Promise<void> {
-  const random = world.random.fork('repeated refunds')
+export async function repeatRefunds(world: World, history: History, name: string): Promise<void> {
+  const random = world.random.fork(name)
   const sending = refundsOf(history).map(async (intent, at) => {
     await world.scheduler.sleep(random.next() * random.pick([100, 5000]))
-    await new Client(`repeats-${at}`, world, history).resend(intent)
+    await new Client(`${name}-${at}`, world, history).resend(intent)
   })
   await Promise.all(sending)
 }

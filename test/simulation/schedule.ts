@@ -162,8 +162,10 @@ async function story(
   if (isRestored && refundsOf(history).length > 0) {
     goBack(world, history)
     faults.active = true
-    await repeatRefunds(world, history)
+    await repeatRefunds(world, history, 'repeats')
     faults.active = false
+    // Once more while the keys are valid: some have not come through.
+    await repeatRefunds(world, history, 'repeats-again')
     await settle(world)
     world.redrive('webhooks', (id) => !history.misfits.has(id))
     await settle(world)

@@ -145,6 +145,7 @@ export class World {
   readonly #shards: { records: StreamRecord[]; consumers: (() => void)[] }[]
   readonly #workflows = new Map<string, 'running' | 'ended'>()
   readonly #endpoints: Endpoint[]
+  readonly #running = new Set<Process>()
   #busy = 0
   #spawned = 0
 
@@ -250,10 +251,11 @@ export class World {
   }
 
   /**
-   * The table goes back to an earlier time, while nothing else works. API keys are carried over as they stand. Tasks whose
+   * The table goes back to an earlier time. No process outlives a restore, not even a frozen one. API keys are carried over as they stand. Tasks whose
    * work is lost are queued again.
    */
   goBack(to: number): void {
+    for (const process of this.#running) process.crash()
     const isLost = ({ at, before, after }: TimedRecord) =>
       at > to && ownerOf((after ?? before)?.pk ?? '').entity !== 'api_key'
     this.lost = this.records.filter(isLost)
@@ -344,10 +346,12 @@ export class World {
 
   /** Runs work in a process. Rejects when the process dies. */
   #run<T>(process: Process, work: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
+    this.#running.add(process)
+    const run = new Promise<T>((resolve, reject) => {
       process.onCrash = () => reject(new Error('the process died'))
       work().then(resolve, reject)
     })
+    return run.finally(() => this.#running.delete(process))
   }
 
   /** Rejects if work takes longer than an invocation of a function. The work goes on. */

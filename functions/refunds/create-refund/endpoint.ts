@@ -1,3 +1,4 @@
+import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
@@ -12,6 +13,7 @@ export const endpoint = defineEndpoint(route, {
     const { newId, record, environment, scope } = context
     const deployment = environment(deploymentVariable)
     if (!record || !deployment) throw new Error('a refund needs a key and the name of the deployment')
+    await checkBacklog(scope.tenant, context)
     // All of its shards: no list reads refunds (`spread` in keys.ts).
     const of = {
       id: newId(maxShards),

@@ -24,11 +24,12 @@ export const route = defineRoute({
     { code: 'POLICY.refund.declined', stored: true },
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
+    'RATE_LIMIT.exceeded',
   ],
   uses: ['secret.payments'],
   table: {
     ...sagaTable,
-    get: [...sagaTable.get, 'account'],
+    get: [...sagaTable.get, 'account', 'backlogged-tenants'],
     put: [...sagaTable.put, 'pending-saga'],
     delete: [...sagaTable.delete, 'pending-saga'],
   },
