@@ -131,10 +131,10 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['secret.payments'],
     table: {
-      get: [...settlement.get, 'idempotency'],
+      get: [...settlement.get, 'backlogged-tenants', 'idempotency'],
       query: ['open-refund', 'pending-saga'],
-      put: [...settlement.put, 'idempotency'],
-      update: [...settlement.update, 'open-refund'],
+      put: [...settlement.put, 'backlogged-tenants', 'idempotency', 'pending-saga'],
+      update: [...settlement.update, 'refund'],
       delete: [...settlement.delete, 'pending-saga'],
     },
     impact:

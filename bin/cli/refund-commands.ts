@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { refundStatuses } from '#shared/refunds/refund-states.ts'
+import type { Finding } from '../commands/settle-refund.ts'
 import {
   type Define,
   operatorOf,
@@ -15,6 +16,10 @@ import {
 } from './options.ts'
 import { assertCanAsk, confirm, printRecord, printRecords } from './output.ts'
 
+const outcome = new Option('--outcome <outcome>', 'what you found out at the payment provider')
+  .choices(['failed', 'paid'] as const)
+  .makeOptionMandatory()
+
 /** Defines the commands on the refunds of a tenant. */
 export function defineRefundCommands(define: Define): void {
   define(
@@ -29,6 +34,30 @@ export function defineRefundCommands(define: Define): void {
       const { refundsOf } = await import('../commands/refunds.ts')
       const columns = ['id', 'charge_id', 'amount', 'currency', 'status', 'created_at', 'updated_at']
       await printRecords(refundsOf(await tableOf(stack), tenant, status), ...columns)
+    })
+  define(
+    'refunds settle',
+    'End a pending refund by what you found out at the payment provider, if the service cannot: its account is closed, or its tenant leaves. With `failed`, the account shows no payout of the refund; look for refund_id in the metadata of the refunds of its charge. With `paid`, the payout is booked. It also works while the tenant is blocked. The audit records it. Whatever the provider reports later counts.',
+    'refunds settle REFUND_ID --tenant acme --outcome failed --yes',
+    'refunds settle REFUND_ID --tenant acme --outcome paid --provider-refund-id re_1 --currency EUR --settings profiles/prod.json --stack commerce-prod',
+  )
+    .argument('<id>', 'the refund')
+    .addOption(tenant)
+    .addOption(outcome)
+    .option('--provider-refund-id <id>', 'with `paid`: the id of the payout at the provider')
+    .option('--currency <code>', 'with `paid`: the currency of the payout, such as EUR', parseCurrency)
+    .addOption(settings)
+    .addOption(yes)
+    .addOption(stack)
+    .action(async (id, { tenant, outcome, providerRefundId, currency, settings, yes, stack }) => {
+      if (stack !== undefined && settings === undefined) throw new UsageError('--stack requires --settings')
+      const finding = findingOf(outcome, providerRefundId, currency)
+      const { settleByOperator } = await import('../commands/settle-refund.ts')
+      await confirm(`Set the refund ${id} of ${tenant} to ${outcome}?`, yes)
+      const profile = await settingsOf(settings)
+      const refund = { tenant, id, settings: profile, ...finding }
+      const { status, provider_refund_id } = await settleByOperator(await operatorOf(stack), refund)
+      printRecord({ id, status, ...(provider_refund_id && { provider_refund_id }) })
     })
   define(
     'refunds reconcile',
@@ -73,6 +102,22 @@ export function defineRefundCommands(define: Define): void {
       printRecord(summary)
       if (summary.differences > 0) process.exitCode = 1
     })
+}
+
+/** @throws UsageError if the facts of a payout are missing, or do not belong to the outcome */
+function findingOf(outcome: 'failed' | 'paid', providerRefundId?: string, currency?: string): Finding {
+  if (outcome === 'failed') {
+    if (providerRefundId === undefined && currency === undefined) return { outcome }
+    throw new UsageError('--provider-refund-id and --currency belong to --outcome paid')
+  }
+  if (providerRefundId !== undefined && currency !== undefined) return { outcome, providerRefundId, currency }
+  throw new UsageError('--outcome paid requires --provider-refund-id and --currency')
+}
+
+/** @throws InvalidArgumentError for anything but three capital letters */
+function parseCurrency(text: string): string {
+  if (/^[A-Z]{3}$/.test(text)) return text
+  throw new InvalidArgumentError('It takes a currency code such as EUR.')
 }
 
 /** @throws InvalidArgumentError for anything but a date, which is its start in UTC, or a time in UTC */

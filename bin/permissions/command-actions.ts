@@ -93,6 +93,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'deliveries resend': ['dynamodb:DeleteItem', 'sqs:SendMessage', ...changing],
   'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
   'refunds list': ['dynamodb:Query'],
+  'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
   verify: ['secretsmanager:GetSecretValue', ...purging],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],

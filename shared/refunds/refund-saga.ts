@@ -3,6 +3,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
+import { alertOfLostAccount } from './lost-account.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
 import { findRefund, startWrites } from './refund-store.ts'
@@ -42,7 +43,13 @@ export function refundSaga(
     async execute(recorded) {
       const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
       const refund = isFresh ? recorded : await currentRefund(recorded)
-      return refund.status === 'pending' ? attempt(refund) : { refund }
+      if (refund.status !== 'pending') return { refund }
+      try {
+        return await attempt(refund)
+      } catch (thrown) {
+        alertOfLostAccount(thrown, refund, context)
+        throw thrown
+      }
     },
     outcome: (_, result) => outcomeOf(result),
   }

@@ -6,8 +6,8 @@ import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './paymen
 import {
   attempts,
   type CallOptions,
-  causeOf,
   read,
+  refusal,
   type StripeError,
   type StripeOptions,
   stripeClient,
@@ -145,12 +145,7 @@ function refused(error: StripeError): ProviderOutcome {
     throw new Error('a key of the payment provider stands for another refund')
   if (code === 'resource_missing') return { status: 'rejected', reason: 'no_such_charge' }
   // A key without access to the account of a tenant says nothing about a charge that an earlier attempt may have refunded.
-  if (statusCode === 401 || statusCode === 403)
-    // The owner of an account can end the access. That is no failure of the service.
-    throw fail('DEPENDENCY.unavailable', {
-      cause: causeOf(error),
-      causedByCaller: code === 'account_invalid',
-    })
+  if (statusCode === 401 || statusCode === 403) throw refusal(error)
   // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
     return { status: 'rejected', reason: 'exceeds_charge' }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { paceKey } from '#shared/imports/pace.ts'
+import { backloggedTenantsKey } from '#shared/platform/idempotency/backlog.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
@@ -37,6 +38,7 @@ const samples = new Map<PartitionKind, string>([
     return [entity, keyOf('acme', entity, 'x').pk] as const
   }),
   ['pending-saga', pendingKeyOf('pending-saga', 'x').pk],
+  ['backlogged-tenants', backloggedTenantsKey.pk],
   ['blocked-tenants', blockedTenantsKey.pk],
   ['import_pace', paceKey.pk],
 ])

@@ -4,8 +4,9 @@ import { carryOver } from '#bin/commands/carry-over/carry-over.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { firstIdAt, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
-import { pendingEntries, type Table } from '#shared/platform/table/table.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { type Delivery, newDelivery, waitingEntry } from '#shared/subscribers/delivery.ts'
 import { createSubscriber, deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
@@ -72,7 +73,7 @@ describe('a purge of a tenant', () => {
   })
 
   test('deletes the entries by which the sweeps find them, and those of no other tenant', async () => {
-    const entries = await pendingEntries(table, 'registered-subscriber', Date.now())
+    const entries = await pendingEntries(table, 'registered-subscriber')
     expect(entries.map(({ sk, tenant }) => [sk, tenant])).toEqual([[other.id, 'other']])
   })
 })

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { adoptPayouts, missingPayouts } from '#bin/commands/adopt-payouts.ts'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { pendingEntries } from '#shared/platform/table/table.ts'
+import { maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
@@ -125,7 +126,7 @@ describe('a refund', () => {
   test('that an Admin of another tenant asked for is pending work of the tenant that pays', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     expect((await refund('ch_across', { as: { tenant: 'ops', role: 'Admin' } })).status).toBe(503)
-    const pending = await pendingEntries(service.table, 'pending-saga', clock.now())
+    const pending = await pendingEntries(service.table, 'pending-saga')
     expect(pending.map(({ tenant }) => tenant)).toContain(tenant)
   })
 
@@ -140,8 +141,29 @@ describe('a refund', () => {
     await receiveEvent(by, eventOf('refund.failed', { id: String(pending?.id), tenant_id: tenant }))
     clock.advance(10_000)
     expect(outcome(await refund('ch_ended', { by }))).toBe('409 POLICY.refund.declined')
-    const left = await pendingEntries(by.table, 'pending-saga', clock.now())
+    const left = await pendingEntries(by.table, 'pending-saga')
     expect(left.filter((one) => one.tenant === tenant)).toEqual([])
+  })
+
+  test('of a tenant with too many pending ones is 429, unless its key is known', async () => {
+    const clock = movableSystemClock()
+    const by = await startService({ clock, settings: settingsWith({}) })
+    const before = await refund('ch_before', { by })
+    provider.faults = () => ({ when: 'before', how: 'reset' })
+    expect((await refund('ch_pending', { by })).status).toBe(503)
+    provider.faults = works
+    await recordBacklogs(new Map([[tenant, maxPendingSagas]]), by.table)
+    clock.advance(30_000)
+    const refused = await refund('ch_new', { by })
+    expect(outcome(refused)).toBe('429 RATE_LIMIT.exceeded')
+    expect(refused.headers['Retry-After']).toBe('60')
+    expect(await by.items(tenant, 'refund')).toHaveLength(2)
+    const replayed = await refund('ch_before', { by })
+    expect([replayed.status, replayed.body]).toEqual([201, before.body])
+    expect(outcome(await refund('ch_pending', { by }))).toBe('201')
+    expect(outcome(await refund('ch_before', { amount: 1, by }))).toBe(
+      '409 CONFLICT.idempotency.payload_mismatch',
+    )
   })
 
   test('that the provider had executed before returns its result, and is logged without naming it', async () => {

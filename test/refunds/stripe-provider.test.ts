@@ -281,6 +281,11 @@ describe('a question about a refund', () => {
     })
   })
 
+  test('in an account that ended the access is no failure of the service', async () => {
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(find(request({ account: 'unknown' }))).rejects.toMatchObject(failure)
+  })
+
   test('that was never made returns nothing, and makes none', async () => {
     const asked = request()
     expect(await find(asked)).toBeUndefined()

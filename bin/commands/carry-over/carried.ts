@@ -48,6 +48,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   payout: 'restored',
   'pending-saga': 'restored',
   'open-refund': 'restored',
+  'backlogged-tenants': 'restored',
   // The comparison repeats the days since then.
   reconciled: 'restored',
   // Records of requests would answer 201 for an order that is gone. Those of refunds are replaced by the adoption.

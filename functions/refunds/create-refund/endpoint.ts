@@ -1,3 +1,4 @@
+import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
@@ -10,6 +11,7 @@ import { route } from './route.ts'
 export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
     const { tenant } = context.scope
+    await checkBacklog(tenant, context)
     // All of its shards: no list reads refunds (`spread` in keys.ts).
     const id = context.newId(maxShards)
     return { state: makeRefund(body, { id, tenant_id: tenant, account: await accountOf(tenant, context) }) }

@@ -24,11 +24,12 @@ export const route = defineRoute({
     { code: 'POLICY.refund.declined', stored: true },
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
+    'RATE_LIMIT.exceeded',
   ],
   uses: ['secret.payments'],
   table: {
     ...settlement,
-    get: [...settlement.get, 'account'],
+    get: [...settlement.get, 'account', 'backlogged-tenants'],
     put: [...settlement.put, 'pending-saga'],
     delete: [...settlement.delete, 'pending-saga'],
   },
