@@ -14,7 +14,7 @@ import {
   UsageError,
   yes,
 } from './options.ts'
-import { confirm, printRecord, printRecords } from './output.ts'
+import { assertCanAsk, confirm, printRecord, printRecords } from './output.ts'
 
 const outcome = new Option('--outcome <outcome>', 'what you found out at the payment provider')
   .choices(['failed', 'paid'] as const)
@@ -61,9 +61,10 @@ export function defineRefundCommands(define: Define): void {
     })
   define(
     'refunds reconcile',
-    'Compare the ledger of a tenant with the refunds that the payment provider created between two times, in each account that the tenant has or had. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences.',
+    'Compare the ledger of a tenant with the refunds that the payment provider created between two times, in each account that the tenant has or had. It prints the differences, the payouts that the service did not request (`unrelated`, which are no differences) and the sums of both sides in minor units. It exits with 1 if there are differences. With --adopt, it first books what the provider paid for the service since a time and the ledger lacks: at the end of a restore, when the refunds since the point in time are gone and their payouts are not. Each payout becomes a refund with its entry in the ledger, its event and an audit record; one that is pending is settled later, and one that failed is not booked. It books no payout that a refund has, so it can be repeated, also while callers repeat their requests.',
     'refunds reconcile --tenant acme',
     'refunds reconcile --tenant acme --from 2026-01-01 --to 2026-02-01 --settings profiles/prod.json --stack commerce-prod',
+    'refunds reconcile --tenant acme --from 2026-01-31T12:00:00Z --adopt --settings profiles/prod.json --stack commerce-prod',
   )
     .addOption(tenant)
     .option('--from <time>', 'a date or a time in UTC, by default a day before --to', parseDateOrTime)
@@ -72,19 +73,30 @@ export function defineRefundCommands(define: Define): void {
       'a date or a time in UTC, exclusive; by default now with --from, else the start of today',
       parseDateOrTime,
     )
+    .option('--adopt', 'book the payouts that the ledger lacks since --from', false)
+    .addOption(yes)
     .addOption(settings)
     .addOption(stack)
-    .action(async ({ tenant, from, to, settings, stack }) => {
+    .action(async ({ tenant, from, to, adopt, yes, settings, stack }) => {
       // The local profile would send the key of the stage to an address of this machine.
       if (stack !== undefined && settings === undefined) throw new UsageError('--stack requires --settings')
-      const { comparison, rangeOf } = await import('../commands/refunds.ts')
+      if (adopt) assertCanAsk(`Book payouts of ${tenant} that the ledger lacks?`, yes)
+      const { comparedAccounts, comparison, openSources, rangeOf } = await import('../commands/refunds.ts')
       const profile = await settingsOf(settings)
-      const range = rangeOf({ from, to }, profile, Date.now())
-      const { findings, summary } = await comparison(await stackOf(stack), {
-        tenant,
-        settings: profile,
-        ...range,
-      })
+      const period = rangeOf({ from, to, adopt }, profile, Date.now())
+      const sources = await openSources(await stackOf(stack), profile)
+      const range = { tenant, ...period, ...(await comparedAccounts(sources.table, tenant, profile)) }
+      if (adopt) {
+        const { adoptPayouts, missingPayouts } = await import('../commands/adopt-payouts.ts')
+        const adopting = { ...sources, operator: await operatorOf(stack), settings: profile }
+        const missing = await missingPayouts(range, adopting)
+        if (missing.length > 0) {
+          await confirm(`Book ${missing.length} payouts of ${tenant} that the ledger lacks?`, yes)
+          const columns = ['finding', 'refund_id', 'provider_refund_id', 'status', 'amount', 'currency']
+          await printRecords(adoptPayouts(tenant, missing, adopting), ...columns)
+        }
+      }
+      const { findings, summary } = comparison(range, sources)
       const columns = ['finding', 'refund_id', 'provider_refund_id', 'provider_status', 'provider_amount']
       await printRecords(findings, ...columns, 'ledger_amount')
       printRecord(summary)

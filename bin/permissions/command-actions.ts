@@ -94,7 +94,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
   'refunds list': ['dynamodb:Query'],
   'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
-  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
+  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
   verify: ['secretsmanager:GetSecretValue', ...purging],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
@@ -112,6 +112,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   ],
   'table restore': [
     'dynamodb:DescribeTable',
+    'dynamodb:PutItem',
     'dynamodb:RestoreTableToPointInTime',
     'dynamodb:UpdateContinuousBackups',
     'dynamodb:UpdateTable',
@@ -121,8 +122,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:BatchGetItem',
     'dynamodb:BatchWriteItem',
     'dynamodb:DescribeTable',
-    'dynamodb:Query',
     'dynamodb:Scan',
+    ...purging,
   ],
   freeze: [
     'cloudformation:ListStackResources',

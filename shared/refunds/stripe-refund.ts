@@ -34,6 +34,8 @@ export function recordOf({
   return {
     id,
     refundId: metadata?.[metadataName],
+    tenant: metadata?.[tenantMetadataName],
+    request: metadata?.[requestMetadataName],
     chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
     amount,
     currency: currency.toUpperCase(),

@@ -207,6 +207,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     'api-keys revoke id --tenant t',
     'rollback --stack s',
     'refunds settle id --tenant t --outcome failed',
+    'refunds reconcile --tenant t --from 2026-01-01 --adopt',
   ])('commerce %s, without --yes where nobody can be asked', async (line) => {
     expect(await run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
   })

@@ -11,6 +11,8 @@ const at = timestamp(0)
 const paid: ProviderRefund = {
   id: 're_1',
   refundId: id,
+  tenant: 'acme',
+  request: 'request-1',
   chargeId: 'ch_1',
   amount: 700,
   currency: 'EUR',

@@ -159,7 +159,14 @@ export class SimulatedProvider {
     return {
       async *list({ account, from, to }) {
         const own = payouts.filter((payout) => payout.account === account).map(recordOf)
-        const other = { refundId: undefined, chargeId: 'charge-1', amount: 1, currency: chargeCurrency }
+        const other = {
+          refundId: undefined,
+          tenant: undefined,
+          request: undefined,
+          chargeId: 'charge-1',
+          amount: 1,
+          currency: chargeCurrency,
+        }
         const all = [...own, { ...other, id: 're_0', status: 'succeeded' as const, createdAt: from }]
         const listed = all.filter(({ createdAt }) => createdAt >= from && createdAt < to)
         yield* listed.toSorted((a, b) => b.createdAt - a.createdAt)

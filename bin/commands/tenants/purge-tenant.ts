@@ -143,7 +143,7 @@ function underHold(tenant: string): Error {
 }
 
 /** Returns the entities to delete. The audit is the last, because the deletion of the others stops its writers. */
-function purgedEntities(withAudit: boolean): Entity[] {
+export function purgedEntities(withAudit: boolean): Entity[] {
   const kept = ['audit', 'legal_hold']
   const others = (Object.keys(entities) as Entity[]).filter((entity) => !kept.includes(entity))
   return withAudit ? [...others, 'audit'] : others
