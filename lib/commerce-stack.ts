@@ -29,7 +29,7 @@ import { ownKey } from './own-key.ts'
 import { workQueues } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { secrets } from './secrets.ts'
-import { hasWebAcl, type Stage } from './stage.ts'
+import { deploymentName, hasWebAcl, type Stage } from './stage.ts'
 import { traces } from './traces.ts'
 import { userPool } from './user-pool.ts'
 
@@ -52,7 +52,7 @@ export class CommerceStack extends Stack {
     scope: Construct,
     { stage, settings, codes, release, bypassesRollout, freeze, env }: CommerceStackProps,
   ) {
-    super(scope, `commerce-${stage.name}`, {
+    super(scope, deploymentName(stage), {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
       tags: { service: 'commerce' },

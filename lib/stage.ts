@@ -156,6 +156,11 @@ export function hasWebAcl({ onAws, wakes }: Stage, settings: Settings): boolean 
   return onAws && (wakes || settings['stages.dev'].webAcl)
 }
 
+/** Returns the name of a stage's deployment, which is that of its stack in every region. */
+export function deploymentName({ name }: Stage): string {
+  return `commerce-${name}`
+}
+
 /** Returns the namespace of a stage's metrics (see shared/platform/base/metrics.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`
