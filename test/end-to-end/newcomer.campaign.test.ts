@@ -246,7 +246,7 @@ describe('a user who follows the README', () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
     expect((await here.shell(lines)).code).toBe(0)
     const runbook = here.file('runbook.md')
-    expect(runbook).toContain('## page-OrdersCreate')
+    expect(runbook).toContain('## OrdersCreateFailing')
     expect(runbook).toContain('orders.create: latency (ms)')
   })
 })
