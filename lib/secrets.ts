@@ -2,8 +2,7 @@ import { SecretValue, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
-import { noProbeKey } from '#shared/health/probe.ts'
-import type { SecretName } from '#shared/platform/base/secrets.ts'
+import { noKey, type SecretName } from '#shared/platform/base/secrets.ts'
 import { removalOf } from './data-table.ts'
 import type { Stage } from './stage.ts'
 
@@ -12,8 +11,8 @@ export type Secrets = Readonly<Record<'deployment' | SecretName, Secret>>
 
 /**
  * Creates the secrets with random values. Nobody sees that of the deployment: keys for each purpose are derived from
- * it. In the others, the operator of the stage stores the values agreed with the partner. That of the probe names no API
- * key until the operator stores one.
+ * it. In the others, the operator of the stage stores the values agreed with the partner. Those of API keys hold none
+ * until the operator stores one.
  */
 export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const secret = (
@@ -34,6 +33,7 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const random = (passwordLength: number): SecretProps => ({
     generateSecretString: { passwordLength, excludePunctuation: true },
   })
+  const none: SecretProps = { secretStringValue: SecretValue.unsafePlainText(noKey) }
   const shared = { value: random(40), reason: 'It is changed together with the partner, not by AWS alone.' }
   return {
     deployment: secret(
@@ -45,7 +45,10 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
           'A rotation invalidates all list cursors, and nobody outside the service knows the secret; it is replaced by hand if its disclosure is suspected.',
       },
     ),
-    payments: secret('PaymentsSecret', 'The secret key of the payment provider.', shared),
+    payments: secret('PaymentsSecret', `The secret key of the payment provider, or '${noKey}'.`, {
+      ...shared,
+      value: none,
+    }),
     webhooks: secret(
       'WebhooksSecret',
       'The signing keys of webhooks in base64, separated by spaces: both the old and the new key during a rotation.',
@@ -56,8 +59,8 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
       "The signing secrets of Stripe's webhook endpoint, separated by spaces: both the old and the new one during a rotation.",
       shared,
     ),
-    probe: secret('ProbeSecret', `The API key of the probe, or '${noProbeKey}'.`, {
-      value: { secretStringValue: SecretValue.unsafePlainText(noProbeKey) },
+    probe: secret('ProbeSecret', `The API key of the probe, or '${noKey}'.`, {
+      value: none,
       reason: 'The service makes and revokes its own API keys.',
     }),
   }

@@ -76,7 +76,8 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       DeletionPolicy: 'RetainExceptOnCreate',
       GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 64 },
     },
-    // The probe has no API key until the operator stores one.
+    // There is no API key until the operator stores one.
+    PaymentsSecret: { SecretString: 'none' },
     ProbeSecret: { SecretString: 'none' },
     Key: { DeletionPolicy: 'RetainExceptOnCreate', EnableKeyRotation: true },
     KeyAlias: { AliasName: 'alias/commerce-prod', TargetKeyId: '<Key.Arn>' },

@@ -15,6 +15,9 @@ import type { Budget, Clock } from './clock.ts'
  */
 export type SecretName = 'payments' | 'webhooks' | 'stripe_webhooks' | 'probe'
 
+/** The value of an API key, of the payment provider or of the probe, until an operator stores one. */
+export const noKey = 'none'
+
 /** The dependencies of a read of a secret. */
 export interface SecretRead {
   settings: Settings
