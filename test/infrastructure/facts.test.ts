@@ -47,6 +47,8 @@ const metric = (MetricName: string, Dimensions: object[]) => ({
   MetricStat: { Metric: { MetricName, Dimensions } },
 })
 const named = (Name: string, Value: unknown) => ({ Name, Value })
+/** A backup ends by 10:00 UTC, so none is missing before `BackupMissing` says so. */
+const inTime = { StartWindowMinutes: 60, CompletionWindowMinutes: 360 }
 const silence = { ComparisonOperator: 'LessThanThreshold', Threshold: 1, TreatMissingData: 'breaching' }
 
 /** The properties of resources, by their paths, in the templates of a stage. A property of undefined is absent. */
@@ -67,8 +69,18 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     Backups: {
       'BackupPlan.BackupPlanRule': [
-        { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
-        { RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
+        {
+          ...inTime,
+          RuleName: 'nightly',
+          ScheduleExpression: 'cron(0 3 * * ? *)',
+          Lifecycle: { DeleteAfterDays: 7 },
+        },
+        {
+          ...inTime,
+          RuleName: 'weekly',
+          ScheduleExpression: 'cron(0 3 ? * SUN *)',
+          Lifecycle: { DeleteAfterDays: 35 },
+        },
       ],
     },
     BackupsTable: { BackupPlanId: '<Backups.BackupPlanId>', 'BackupSelection.Resources': ['<Table.Arn>'] },
@@ -276,7 +288,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     BackupMissingAlarm: {
       ...{ Namespace: 'AWS/Backup', MetricName: 'NumberOfBackupJobsCompleted' },
       ...{ Dimensions: [named('BackupVaultName', '<BackupVault.BackupVaultName>')] },
-      ...{ ...silence, Period: 3600, EvaluationPeriods: 30 },
+      ...{ ...silence, Period: 3600, EvaluationPeriods: 31 },
     },
     RefundsDifferAlarm: {
       ...{ Namespace: 'commerce-prod', MetricName: 'differences' },
