@@ -144,9 +144,11 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   preflight: [
+    'cloudformation:DescribeType',
     'cloudformation:GetTemplate',
     'dynamodb:DescribeTable',
     'lambda:GetProvisionedConcurrencyConfig',
+    'ses:GetEmailIdentity',
     'sts:GetCallerIdentity',
     ...releases,
   ],

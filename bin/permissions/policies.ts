@@ -20,6 +20,8 @@ const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias
 
 /** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
 const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
+  { Sid: 'FindServices', actions: /^cloudformation:DescribeType$/, Resource: '*' },
+  { Sid: 'FindTheMailIdentity', actions: /^ses:/, Resource: ofService('ses', 'identity/*') },
   {
     Sid: 'FindTheStack',
     actions: /^cloudformation:/,
