@@ -152,9 +152,12 @@ describe('dead letters', () => {
   })
 
   test('are handled again, and discarded if they can never succeed', async () => {
-    expect(lines(await page.next('npx commerce dead-letters redrive webhooks'))).toMatchObject([
-      { messages: 1 },
-    ])
+    // One, then all.
+    for (const _ of [1, 2]) {
+      const redriven = lines(await page.next('npx commerce dead-letters redrive webhooks'))
+      expect(redriven).toMatchObject([{ messages: 1 }])
+      await until(listed, ({ length }) => length === 1)
+    }
     const [again] = await until(listed, ({ length }) => length === 1)
     placeholders.MESSAGE_ID = String(again?.message_id)
     await page.next('npx commerce dead-letters discard')
