@@ -13,8 +13,9 @@ const account = '111122223333'
 const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
 const functions = ofService('lambda', 'function:commerce-*')
 const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
-const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*'].map((name) =>
-  ofService('secretsmanager', `secret:${name}`),
+/** The secrets that operators store. */
+const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*', 'ProbeSecret*'].map(
+  (name) => ofService('secretsmanager', `secret:${name}`),
 )
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
 

@@ -129,6 +129,16 @@ describe('the policy of operators', () => {
     expect(found.map(({ Condition }) => Condition?.StringLike?.['kms:ViaService'])).toEqual([services])
   })
 
+  test('permits operators to store the secrets that the pages let them store, and no other', () => {
+    const stored = statements.filter(({ Action }) => Action.includes('secretsmanager:PutSecretValue'))
+    const names = stored.flatMap(({ Resource }) =>
+      [Resource].flat().map((arn) => /:secret:(\w+)\*$/.exec(arn)?.[1]),
+    )
+    const pages = `${operations}${read('docs/deployment.md')}`
+    const outputs = [...pages.matchAll(/\b([A-Z]\w+Secret)Arn\b/g)].map(([, name]) => name)
+    expect(names.toSorted()).toEqual([...new Set(outputs)].toSorted())
+  })
+
   test('permits operators to empty no queue but the dead letters of the bus', async () => {
     const { template } = await templatesOf('prod')
     const queues = idsOf(template, 'AWS::SQS::Queue').map(
