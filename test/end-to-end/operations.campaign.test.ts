@@ -70,11 +70,6 @@ async function procedure(heading: string, page = 'docs/operations.md') {
     options: {
       'npx commerce freeze': url,
       'npx commerce webhook send': url,
-      // Nobody is there to confirm.
-      'npx commerce dead-letters discard': '--yes',
-      'npx commerce holds release': '--yes',
-      'npx commerce tenants block ': '--yes',
-      'npx commerce tenants disconnect': '--yes',
     },
   })
   return {
