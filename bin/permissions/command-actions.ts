@@ -157,5 +157,21 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
 }
 
+/** The actions of `verify --first`, which is asked once for a new stage. */
+export const firstActions: readonly string[] = [
+  'cloudformation:DescribeStackEvents',
+  'cloudformation:ListStackResources',
+  'cloudwatch:GetMetricStatistics',
+  'cloudwatch:ListMetrics',
+  'events:DescribeArchive',
+  'lambda:GetAlias',
+  'lambda:GetProvisionedConcurrencyConfig',
+  'logs:GetQueryResults',
+  'logs:StartQuery',
+  'sqs:GetQueueAttributes',
+  'wafv2:GetWebACL',
+  'wafv2:ListAvailableManagedRuleGroupVersions',
+]
+
 /** Finds the stack that `--stack` names, and its outputs. */
 export const findStack = 'cloudformation:DescribeStacks'
