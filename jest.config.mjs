@@ -45,6 +45,6 @@ export default {
   // Ours stands last, so that its line of totals is the last one printed.
   reporters: ['default', '<rootDir>/test/tooling/reporter.ts'],
   // It only ends a test that hangs: none depends on the speed of the machine.
-  testTimeout: 240_000,
+  testTimeout: 900_000,
   maxWorkers: 4,
 }

@@ -1,6 +1,7 @@
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 import type { TableUse } from '#shared/platform/table/table.ts'
+import { sagaTable } from '#shared/refunds/refund-saga.ts'
 import { settlement } from '#shared/refunds/settle-refund.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
@@ -89,7 +90,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'otp/send-code',
     description: 'Send one-time codes by mail',
     source: { queue: 'mail' },
-    uses: ['secret.read', 'queue.mail', 'mail.send'],
+    uses: ['secret.one_time_codes', 'secret.mails', 'queue.mail', 'mail.send'],
     table: { get: ['mail', 'once', 'otp'], put: ['mail', 'once'], update: ['once'], delete: ['once'] },
     impact: 'Users receive no one-time codes and cannot log in with them.',
   },
@@ -131,11 +132,11 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['secret.payments'],
     table: {
-      get: [...settlement.get, 'idempotency'],
+      get: [...sagaTable.get, 'backlogged-tenants', 'idempotency'],
       query: ['open-refund', 'pending-saga'],
-      put: [...settlement.put, 'idempotency'],
-      update: [...settlement.update, 'open-refund'],
-      delete: [...settlement.delete, 'pending-saga'],
+      put: [...sagaTable.put, 'backlogged-tenants', 'idempotency', 'pending-saga'],
+      update: [...sagaTable.update, 'refund'],
+      delete: [...sagaTable.delete, 'pending-saga'],
     },
     impact:
       'Interrupted refunds stay pending until their callers retry, and accepted ones until an event settles them.',
@@ -167,7 +168,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'deliveries/send-deliveries',
     description: 'Send events to subscribers, and record the attempts',
     source: { queue: 'deliveries' },
-    uses: ['secret.read', 'deliveries.send', 'queue.deliveries'],
+    uses: ['secret.subscribers', 'deliveries.send', 'queue.deliveries'],
     table: {
       get: ['blocked-tenants', 'subscriber_health'],
       getMany: ['delivery', 'subscriber', 'subscriber_health'],
@@ -198,7 +199,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'login/send-reset',
     description: 'Send mails for password resets',
     source: { queue: 'password_resets' },
-    uses: ['secret.read', 'pool.client', 'queue.password_resets'],
+    uses: ['secret.resets', 'pool.client', 'queue.password_resets'],
     table: { get: ['password_reset'], delete: ['password_reset'] },
     impact: 'Users receive no mail for a password reset.',
   },
@@ -224,7 +225,7 @@ export const subscriptions: readonly Subscription[] = [
     folder: 'subscribers/prepare-subscriber',
     description: 'Check the addresses of subscribers and seal their secrets',
     source: 'operators',
-    uses: ['secret.read'],
+    uses: ['secret.subscribers'],
     impact: 'Operators cannot register subscribers or rotate their secrets.',
   },
 ]

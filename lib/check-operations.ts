@@ -175,7 +175,7 @@ function unsupportedCounters(settings: Settings, routes: readonly RouteEntry[]):
       ...(['principal', 'tenant'] as const)
         .filter((kind) => kinds.has(kind) && auth !== 'bearer')
         .map((kind) => `${operation} has no ${kind} to count by`),
-      ...(kinds.has('source') && !uses.includes('secret.read')
+      ...(kinds.has('source') && !uses.includes('secret.hashes')
         ? [`${operation} has no secret to hash a source with`]
         : []),
     ]

@@ -29,7 +29,7 @@ import { ownKey } from './own-key.ts'
 import { workQueues } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { secrets } from './secrets.ts'
-import type { Stage } from './stage.ts'
+import { deploymentName, type Stage } from './stage.ts'
 import { userPool } from './user-pool.ts'
 
 interface CommerceStackProps extends Pick<StackProps, 'env'> {
@@ -51,7 +51,7 @@ export class CommerceStack extends Stack {
     scope: Construct,
     { stage, settings, codes, release, bypassesRollout, freeze, env }: CommerceStackProps,
   ) {
-    super(scope, `commerce-${stage.name}`, {
+    super(scope, deploymentName(stage), {
       description: `Commerce API, stage ${stage.name}.`,
       terminationProtection: stage.keepsData,
       tags: { service: 'commerce' },

@@ -51,11 +51,17 @@ interface Access {
 
 /** The actions and resources of each use. Functions get no other permissions on the service's data. */
 export const rights: Record<Right, Access> = {
-  'secret.read': onSecret('deployment', 'SECRET_ARN'),
-  'secret.payments': onSecret('payments', 'PAYMENTS_SECRET_ARN'),
-  'secret.webhooks': onSecret('webhooks', 'WEBHOOKS_SECRET_ARN'),
-  'secret.stripe_webhooks': onSecret('stripe_webhooks', 'STRIPE_WEBHOOKS_SECRET_ARN'),
-  'secret.probe': onSecret('probe', 'PROBE_SECRET_ARN'),
+  'secret.cursors': onSecret('cursors'),
+  'secret.one_time_codes': onSecret('one_time_codes'),
+  'secret.sessions': onSecret('sessions'),
+  'secret.hashes': onSecret('hashes'),
+  'secret.mails': onSecret('mails'),
+  'secret.resets': onSecret('resets'),
+  'secret.subscribers': onSecret('subscribers'),
+  'secret.payments': onSecret('payments'),
+  'secret.webhooks': onSecret('webhooks'),
+  'secret.stripe_webhooks': onSecret('stripe_webhooks'),
+  'secret.probe': onSecret('probe'),
   // Anyone may call it: there is nothing to grant.
   'address.call': {
     actions: [],
@@ -141,11 +147,11 @@ export const rights: Record<Right, Access> = {
   'rejects.read': inFolder(rejectFolder, 'GetObject'),
 }
 
-function onSecret(name: keyof Secrets, variable: string): Access {
+function onSecret(name: keyof Secrets): Access {
   return {
     actions: ['secretsmanager:GetSecretValue'],
     on: ({ secrets }) => secrets[name].secretArn,
-    variables: ({ secrets }) => ({ [variable]: secrets[name].secretArn }),
+    variables: ({ secrets }) => ({ [`${name.toUpperCase()}_SECRET_ARN`]: secrets[name].secretArn }),
   }
 }
 

@@ -2,17 +2,28 @@ import { SecretValue, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
-import { noKey, type SecretName } from '#shared/platform/base/secrets.ts'
+import { type KeyName, keyNames, noKey, type SecretName } from '#shared/platform/base/secrets.ts'
 import { removalOf } from './data-table.ts'
+import { pascalCase } from './function-entries.ts'
 import type { Stage } from './stage.ts'
 
-/** The secret of the deployment, and the secrets that the service shares with partners, by purpose. */
-export type Secrets = Readonly<Record<'deployment' | SecretName, Secret>>
+/** The secrets of keys, and the secrets that the service shares with partners. */
+export type Secrets = Readonly<Record<KeyName | SecretName, Secret>>
+
+/** What each key does. */
+const keyDescriptions: Readonly<Record<KeyName, string>> = {
+  cursors: 'Seals the cursors of lists.',
+  one_time_codes: 'Gives one-time codes their digits.',
+  sessions: 'Gives the cookies of sessions their secrets.',
+  hashes: 'Hashes e-mail addresses and networks of callers. User ids are such hashes.',
+  mails: 'Seals the addresses of queued mails with one-time codes.',
+  resets: 'Seals the addresses of queued password resets.',
+  subscribers: 'Seals the secrets that sign the events of subscribers.',
+}
 
 /**
- * Creates the secrets with random values. Nobody sees that of the deployment: keys for each purpose are derived from
- * it. In the others, the operator of the stage stores the values agreed with the partner. Those of API keys hold none
- * until the operator stores one.
+ * Creates the secrets with random values. Nobody sees those of keys. In the others, the operator of the stage stores the
+ * values agreed with the partner. Those of API keys name none until the operator stores one.
  */
 export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const secret = (
@@ -35,16 +46,17 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   })
   const none: SecretProps = { secretStringValue: SecretValue.unsafePlainText(noKey) }
   const shared = { value: random(40), reason: 'It is changed together with the partner, not by AWS alone.' }
+  const ofKey = {
+    value: random(64),
+    reason:
+      'A rotation invalidates what the key sealed, and nobody outside the service knows the secret; it is replaced by hand if its disclosure is suspected.',
+  }
+  const keys = keyNames.map((name) => [
+    name,
+    secret(`${pascalCase(name)}Secret`, keyDescriptions[name], ofKey),
+  ])
   return {
-    deployment: secret(
-      'DeploymentSecret',
-      'The service derives its keys from it, such as the key that authenticates list cursors.',
-      {
-        value: random(64),
-        reason:
-          'A rotation invalidates all list cursors, and nobody outside the service knows the secret; it is replaced by hand if its disclosure is suspected.',
-      },
-    ),
+    ...(Object.fromEntries(keys) as Record<KeyName, Secret>),
     payments: secret('PaymentsSecret', `The secret key of the payment provider, or '${noKey}'.`, {
       ...shared,
       value: none,

@@ -2,13 +2,14 @@ import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cd
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
+import { deploymentVariable } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Freeze, stoppedFunctions } from './freeze.ts'
 import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from './function-entries.ts'
 import { environmentOf, grantUses, type Uses } from './grants.ts'
 import type { Resources } from './rights.ts'
 import { serviceLog } from './service-log.ts'
-import { metricsNamespace, type Stage } from './stage.ts'
+import { deploymentName, metricsNamespace, type Stage } from './stage.ts'
 
 /** What all functions of one deployment have in common. */
 export interface Deployment {
@@ -59,6 +60,7 @@ export function serviceFunction(
     handler: 'index.handler',
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {
+      [deploymentVariable]: deploymentName(stage),
       METRICS_NAMESPACE: metricsNamespace(stage),
       ...(release !== undefined && {
         [releaseVariable]: release,

@@ -134,6 +134,11 @@ export function stageNamed(name: unknown): Stage {
   )
 }
 
+/** Returns the name of a stage's deployment, which is that of its stack in every region. */
+export function deploymentName({ name }: Stage): string {
+  return `commerce-${name}`
+}
+
 /** Returns the namespace of a stage's metrics (see shared/platform/base/metrics.ts). */
 export function metricsNamespace({ name }: Stage): string {
   return `commerce-${name}`

@@ -75,7 +75,7 @@ async function askFirst(name: string | undefined, settings: Settings): Promise<v
 function defineRestore(define: Define): void {
   define(
     'table restore',
-    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection), sets the warm throughput of the profile and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again with the same time; another time needs another name.',
+    'Restore the table into a new table, as it was at a time. Without --to, prepare a table that exists, such as one that AWS Backup restored. It enables what a restore disables (stream, time to live, point-in-time recovery, deletion protection), sets the warm throughput of the profile, marks the table as restored and prints the setting with which the stack adopts the table. Nothing changes for callers before the next deployment. After an interruption, run it again with the same time; another time needs another name.',
     'table restore commerce-prod-restored-1 --to 2026-01-31T12:00:00Z --settings profiles/prod.json --stack commerce-prod',
   )
     .argument('<name>', 'the new table')
@@ -92,7 +92,7 @@ function defineRestore(define: Define): void {
     })
   define(
     'table carry-over',
-    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the legal holds, the blocked tenants, the subscribers and their deliveries as they stand now. Holds that were set after the point in time are set, and those that were released are released. Subscribers get nothing again that they got since the point in time. It refuses a table that was not restored from that of the stack. It reads both tables as a whole, and can be repeated until the stack adopts the restored table.',
+    'Carry over from the table of the stack to a restored table what a restore must not lose: the audit records of all tenants since a time, among them those of denials during a freeze of writes, and the API keys, sessions, accounts at the payment provider, legal holds, blocked tenants and subscribers with their deliveries as they stand now. A key that was revoked after the point in time is revoked, and a hold that was released is released. Orders that were erased since are erased, and tenants that were purged since are purged. Subscribers get nothing again that they got since the point in time. It refuses a table that was not restored from that of the stack, and if that one is gone or in another region, it says what could not be carried over. It reads both tables as a whole, and can be repeated until the stack adopts the restored table.',
     'table carry-over commerce-prod-restored-1 --from 2026-01-31T12:00:00Z --stack commerce-prod',
   )
     .argument('<name>', 'the restored table')
@@ -101,8 +101,7 @@ function defineRestore(define: Define): void {
     .action(async (target, { from, stack: name }) => {
       const { carryOverOf } = await import('../commands/carry-over/carry-over.ts')
       const stack = await stackOf(name)
-      const carried = await withProgress((report) => carryOverOf(stack, { target, from, report }))
-      printRecord({ table: target, ...carried })
+      await printRecords(await withProgress((report) => carryOverOf(stack, { target, from, report })))
     })
 }
 

@@ -138,7 +138,7 @@ function defineSecrets(define: Define): void {
     })
   define(
     'subscribers re-encrypt',
-    "Encrypt the secrets of all subscribers of all tenants with the current version of the deployment's secret. Run it after that secret was rotated. It can be repeated, and exits with 1 if it could not read a secret.",
+    "Encrypt the secrets of all subscribers of all tenants with the current version of the stack's SubscribersSecret. Run it after that was rotated. It can be repeated, and exits with 1 if it could not read a secret.",
     'subscribers re-encrypt',
   )
     .addOption(stack)

@@ -4,7 +4,7 @@ import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { accountsOf } from '#shared/refunds/accounts.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
-import { type CurrencyTotal, reconcile } from '#shared/refunds/reconcile.ts'
+import { type CurrencyTotal, reconcile, type Sources } from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -24,13 +24,19 @@ export async function* refundsOf(
     if (status === undefined || ('status' in refund && refund.status === status)) yield refund
 }
 
-/** The result of a comparison. Its numbers are complete when all findings were read. */
-interface ComparisonSummary {
+/** A time range of the refunds of a tenant, in milliseconds since 1970. */
+export interface ComparedRange {
   tenant: string
-  /** Those that were compared. */
+  /** The accounts that the tenant has or had. */
   accounts: string[]
   /** Those that nobody can compare, because their owners ended the access of the service. */
   lost: string[]
+  from: number
+  to: number
+}
+
+/** The result of a comparison. Its numbers are complete when all findings were read. */
+interface ComparisonSummary extends Pick<ComparedRange, 'tenant' | 'accounts' | 'lost'> {
   from: string
   to: string
   compared: number
@@ -39,17 +45,26 @@ interface ComparisonSummary {
   totals: CurrencyTotal[]
 }
 
-/**
- * Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had, in a
- * range in milliseconds since 1970.
- * @throws UsageError for a tenant without an account
- */
-export async function comparison(
-  stack: DeployedStack,
-  { tenant, settings, from, to }: { tenant: string; settings: Settings; from: number; to: number },
-): Promise<{ findings: AsyncGenerator<Finding>; summary: ComparisonSummary }> {
-  const table = openTable(stack)
-  const { accounts, lost } = await comparedAccounts(table, tenant, settings)
+/** Opens the table of a deployment and the records of its payment provider. */
+export async function openSources(stack: DeployedStack, settings: Settings): Promise<Sources> {
+  const provider = settings['refunds.provider']
+  const records = await deployedRecords({
+    settings: {
+      ...settings,
+      'refunds.provider': { ...provider, endpoint: stack.providerUrl ?? provider.endpoint },
+    },
+    clock: systemClock,
+    secret: () => paymentsSecret(stack),
+  })
+  return { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
+}
+
+/** Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had. */
+export function comparison(
+  range: ComparedRange,
+  sources: Sources,
+): { findings: AsyncGenerator<Finding>; summary: ComparisonSummary } {
+  const { tenant, accounts, lost, from, to } = range
   const summary: ComparisonSummary = {
     tenant,
     accounts,
@@ -61,21 +76,11 @@ export async function comparison(
     unrelated: 0,
     totals: [],
   }
-  const provider = settings['refunds.provider']
-  const records = await deployedRecords({
-    settings: {
-      ...settings,
-      'refunds.provider': { ...provider, endpoint: stack.providerUrl ?? provider.endpoint },
-    },
-    clock: systemClock,
-    secret: () => paymentsSecret(stack),
-  })
-  const sources = { table, records, budget: startBudget(systemClock, commandMilliseconds) }
   return { findings: findings(), summary }
 
   async function* findings(): AsyncGenerator<Finding> {
     try {
-      for (const account of accounts) {
+      for (const account of accounts)
         for await (const part of reconcile({ tenant, account, from, to }, sources)) {
           summary.compared += part.compared
           summary.differences += part.differences.length
@@ -84,13 +89,17 @@ export async function comparison(
           yield* part.differences
           yield* part.unrelated
         }
-      }
     } catch (thrown) {
-      if (!(thrown instanceof Failure)) throw thrown
-      const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
-      throw new Error(`the comparison stopped before its end: ${thrown.code}${reason}`)
+      throw stopped('the comparison', thrown)
     }
   }
+}
+
+/** Returns the error of work that a failure of the provider or of the table has stopped. */
+export function stopped(work: string, thrown: unknown): unknown {
+  if (!(thrown instanceof Failure)) return thrown
+  const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+  return new Error(`${work} stopped before its end: ${thrown.code}${reason}`)
 }
 
 /** @throws UsageError for a tenant without an account */
@@ -98,7 +107,7 @@ export async function comparedAccounts(
   table: Table,
   tenant: string,
   settings: Settings,
-): Promise<Pick<ComparisonSummary, 'accounts' | 'lost'>> {
+): Promise<Pick<ComparedRange, 'accounts' | 'lost'>> {
   const known = await accountsOf(table, tenant)
   const found = settings['refunds.account']
   if (known.length === 0 && found !== 'connected') return { accounts: [`${found.prefix}${tenant}`], lost: [] }
@@ -110,21 +119,25 @@ export async function comparedAccounts(
 }
 
 /**
- * Returns the range in milliseconds since 1970: by default yesterday. It ends before refunds that are too young.
+ * Returns the range in milliseconds since 1970: by default yesterday. A comparison ends before refunds that are too young. An
+ * adoption leaves none out: it books nothing twice, whatever is in progress.
  * @throws UsageError if it is empty
  */
 export function rangeOf(
-  window: { from: Date | undefined; to: Date | undefined },
+  { adopt, ...window }: { from: Date | undefined; to: Date | undefined; adopt: boolean },
   settings: Settings,
   now: number,
 ): { from: number; to: number } {
+  if (adopt && !window.from)
+    throw new UsageError('--adopt requires --from: the time to which the table was restored')
   const today = now - (now % dayMilliseconds)
   const end = window.to?.getTime() ?? (window.from ? now : today)
   const from = window.from?.getTime() ?? end - dayMilliseconds
-  const to = Math.min(end, newestCompared(settings, now))
+  const to = Math.min(end, adopt ? now : newestCompared(settings, now))
+  const { minAgeMinutes } = settings['refunds.reconcile']
   if (from >= to)
     throw new UsageError(
-      `--from must be before --to, and at least ${settings['refunds.reconcile'].minAgeMinutes} minutes ago`,
+      `--from must be before --to${adopt ? '' : `, and at least ${minAgeMinutes} minutes ago`}`,
     )
   return { from, to }
 }

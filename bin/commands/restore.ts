@@ -1,6 +1,7 @@
 import {
   DescribeTableCommand,
   DynamoDBClient,
+  PutItemCommand,
   RestoreTableToPointInTimeCommand,
   type TableDescription,
   UpdateContinuousBackupsCommand,
@@ -10,6 +11,8 @@ import {
   type WarmThroughput,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb'
+import { systemClock } from '#shared/platform/base/clock.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Report } from '../cli/output.ts'
 import { type DeployedStack, outputOf } from './deployment.ts'
@@ -33,7 +36,7 @@ interface Restore {
 }
 
 /**
- * Restores a table and prepares it for the service.
+ * Restores a table and prepares it for the service. The table is marked as restored.
  * @throws Error for a missing target without a time, and for a target that holds another time
  */
 export async function restoreTable(restore: Restore): Promise<RestoredTable> {
@@ -63,6 +66,9 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
   await dynamodb.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }))
   if (warmThroughput) await warm(table, warmThroughput)
   const { LatestStreamArn: streamArn = '' } = await active()
+  // Payouts of lost refunds are searched for some time after it.
+  const mark = { pk: { S: restoredKey.pk }, sk: { S: restoredKey.sk }, at: { N: String(systemClock.now()) } }
+  await dynamodb.send(new PutItemCommand({ TableName, Item: mark }))
   return { tableName: TableName, streamArn }
 
   /** Only one change of a table can be in progress. */

@@ -93,7 +93,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'deliveries resend': ['dynamodb:DeleteItem', 'sqs:SendMessage', ...changing],
   'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
   'refunds list': ['dynamodb:Query'],
-  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue'],
+  'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
+  'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
   verify: ['secretsmanager:GetSecretValue', ...purging],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
@@ -111,6 +112,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   ],
   'table restore': [
     'dynamodb:DescribeTable',
+    'dynamodb:PutItem',
     'dynamodb:RestoreTableToPointInTime',
     'dynamodb:UpdateContinuousBackups',
     'dynamodb:UpdateTable',
@@ -120,8 +122,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:BatchGetItem',
     'dynamodb:BatchWriteItem',
     'dynamodb:DescribeTable',
-    'dynamodb:Query',
     'dynamodb:Scan',
+    ...purging,
   ],
   freeze: [
     'cloudformation:ListStackResources',

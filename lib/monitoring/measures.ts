@@ -39,7 +39,7 @@ export const sharedGraphs = {
 } as const
 
 export const hour = Duration.hours(1)
-const day = Duration.days(1)
+export const day = Duration.days(1)
 export const longest: MetricOptions = { statistic: Stats.MAXIMUM, period }
 
 export const errorsOf = (name: string): Measure => ({
@@ -117,14 +117,16 @@ export const oldestChangeFor = (name: string): Measure => ({
   metric: ({ functions }) => named(functions, name).metric('IteratorAge', longest),
 })
 
-export const oldestUnfinished = (work: Work): Measure => ({
+export const oldestUnfinished = (work: Work, per: Duration = period): Measure => ({
   text: `the age of the oldest of the pending ${work.replace('_', ' ')}, in seconds,`,
   graph: sharedGraphs.unfinished,
   label: work,
+  period: per,
   metric: ({ stage }) =>
     metric(metricsNamespace(stage), ageMetric.name, {
       dimensionsMap: { [ageMetric.dimensions[0]]: work },
-      ...longest,
+      statistic: Stats.MAXIMUM,
+      period: per,
     }),
 })
 

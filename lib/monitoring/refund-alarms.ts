@@ -4,6 +4,8 @@ import * as measures from './measures.ts'
 /** The refunds of a tenant without an outcome. No metric names the tenant. */
 const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --stack STACK'
 
+const settleRefund =
+  'npx commerce refunds settle ID --tenant T --outcome failed --settings FILE --stack STACK'
 const tenants = 'npx commerce tenants list --stack STACK'
 
 /** The late payouts, by the functions that book them. */
@@ -13,6 +15,13 @@ const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name
     'fields @timestamp, tenant, correlation_id | filter code = "REFUND_PAID_LATE" | sort @timestamp desc',
 }))
 
+/** The lost accounts, by the functions that notice them. */
+const lostAccounts = ['SagasFinish', 'RefundsCreate', 'WebhooksHandle'].map((name) => ({
+  group: `${name}Log`,
+  query:
+    'fields @timestamp, tenant, correlation_id | filter code = "PROVIDER_ACCOUNT_LOST" | sort @timestamp desc',
+}))
+
 /** The alarms of refunds that wait, were paid late, or differ from those of the payment provider. */
 export const refundAlarms: readonly AlarmDefinition[] = [
   {
@@ -20,13 +29,9 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'page',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
-    act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again each minute. If a tenant has ended the access to its account for good, and the account shows no payout of the refund, end it with refund.failed.',
+    act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
-    commands: [
-      tenants,
-      pendingRefunds,
-      'npx commerce webhook send refund.failed --id ID --tenant T --settings FILE --stack STACK',
-    ],
+    commands: [tenants, pendingRefunds, settleRefund],
     thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
   },
   {
@@ -34,11 +39,12 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     severity: 'ticket',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it.',
+    act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
     queries: errorsInLog('sagas.finish'),
     commands: [tenants, pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds
-    thresholds: [{ measure: measures.oldestUnfinished('open_refunds'), above: 10 * 24 * 3600 }],
+    // An open refund is asked about, and its age is logged, once in 23 hours.
+    thresholds: [{ measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 }],
   },
   {
     id: 'RefundPaidLate',
@@ -54,16 +60,10 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'ProviderAccountLost',
     severity: 'ticket',
     impact:
-      'The owner of a tenant’s account has ended the access of the service at the payment provider. New refunds of this tenant are rejected, and those in progress stay pending.',
-    act: 'The log names the tenant. If its owner connects the account again at the payment provider, or another one, connect it here, too. Else nothing is left to do; the alarm RefundsPendingLong says how the pending refunds end.',
-    queries: [
-      {
-        group: 'WebhooksHandleLog',
-        query:
-          'fields @timestamp, tenant, correlation_id | filter code = "PROVIDER_ACCOUNT_LOST" | sort @timestamp desc',
-      },
-    ],
-    commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds],
+      'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
+    act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
+    queries: lostAccounts,
+    commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds, settleRefund],
     thresholds: [
       {
         measure: measures.alertsOf(

@@ -18,9 +18,9 @@ export interface Person {
 export async function personOf(
   email: string,
   settings: Settings,
-  derivedKey: (purpose: string) => Promise<KeyObject>,
+  derivedKey: (name: 'hashes') => Promise<KeyObject>,
 ): Promise<Person> {
-  const email_hash = keyedHash(await derivedKey('e-mail hashes v1'), email)
+  const email_hash = keyedHash(await derivedKey('hashes'), 'e-mail', email)
   const user_id = settings['otp.user'] === 'uuid' ? derivedId(`user|${email_hash}`) : email_hash
   return { user_id, email_hash }
 }

@@ -17,8 +17,6 @@ interface ResetRequest extends Key {
 }
 
 const validSeconds = 3600
-/** The purpose of the key that seals e-mails here. */
-const sealing = 'password resets v1'
 
 /**
  * Accepts a password reset request. Whether a user has the e-mail is checked only later, when the mail is sent. So
@@ -30,7 +28,7 @@ export async function requestReset(
 ): Promise<Decision<ResetStatus>> {
   const { settings, newId, now, clock } = context
   const id = newId(maxShards)
-  const key = await context.derivedKey(sealing)
+  const key = await context.derivedKey('resets')
   const request: ResetRequest & Item = {
     ...resetKey(id, settings),
     sealed_email: seal(key, email, id, (length) => clock.randomBytes(length)),
@@ -60,7 +58,7 @@ export async function sendReset(
   const key = resetKey(id, settings)
   const request = (await table.get(key)) as ResetRequest | undefined
   if (!request || request.expires_at < now() / 1000) return 'expired'
-  await provider.sendReset(unseal(await derivedKey(sealing), request.sealed_email, id), budget)
+  await provider.sendReset(unseal(await derivedKey('resets'), request.sealed_email, id), budget)
   await table.transact([{ remove: key, condition: 'none' }])
   return 'sent'
 }

@@ -39,7 +39,7 @@ export async function signIn(
 ): Promise<Decision<Tokens>> {
   const { settings, budget, now, sleep } = context
   const startedAt = now()
-  const person = await personOf(credentials.email, settings, (purpose) => context.derivedKey(purpose))
+  const person = await personOf(credentials.email, settings, context.derivedKey)
   const effectsOf = loginEffects(person, context)
   if (budget.remaining() < minLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)

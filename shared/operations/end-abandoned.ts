@@ -1,7 +1,8 @@
-import { type Clock, timeOf } from '../platform/base/clock.ts'
+import { type Clock, lastIdAt, timeOf } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
-import { inParallel, pendingEntries, roundRobin, type Table } from '../platform/table/table.ts'
+import { pendingEntries } from '../platform/table/pending-entries.ts'
+import { inParallel, roundRobin, type Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { endOperation, partialCompletion } from './end-operation.ts'
 import type { OperationRef } from './operation-store.ts'
@@ -45,7 +46,8 @@ export async function endAbandoned(
   limit: number = maxChecks,
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
-  const entries = await pendingEntries(table, 'unfinished-operation', clock.now() - minAgeMilliseconds)
+  const youngest = lastIdAt(clock.now() - minAgeMilliseconds)
+  const entries = await pendingEntries(table, 'unfinished-operation', youngest)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
   const swept: SweepResult = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)

@@ -27,7 +27,7 @@ export async function sourceHash(
   { email_hash }: Person,
   { source, derivedKey }: Pick<RequestContext, 'source' | 'derivedKey'>,
 ): Promise<string> {
-  return keyedHash(await derivedKey('one-time code sources v1'), email_hash, source)
+  return keyedHash(await derivedKey('hashes'), 'source of codes', email_hash, source)
 }
 
 /** @throws RATE_LIMIT.exceeded after too many wrong codes for the address (setting otp.dailyWrongAttempts) */

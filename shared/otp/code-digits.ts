@@ -1,18 +1,27 @@
 import type { KeyObject } from 'node:crypto'
-import type { Person } from '../identity/person.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 
-/** The purpose of the key that codes are derived from. */
-export const codeKeyPurpose = 'one-time codes v1'
+/** What the digits of a code depend on besides the key. */
+export interface CodeSource {
+  /** Normalized. A mail that was redirected to another address has other digits, which are worth nothing. */
+  email: string
+  /** The random value of the code. */
+  salt: string
+}
+
+/** Returns a new salt: 256 random bits. */
+export function newSalt(randomBytes: (length: number) => Uint8Array): string {
+  return Buffer.from(randomBytes(32)).toString('base64url')
+}
 
 /**
- * Derives the uniformly distributed digits of a code from its id. Without the key they cannot be distinguished from random
- * ones.
+ * Derives the uniformly distributed digits of a code. Without the key, or without the salt, they cannot be distinguished
+ * from random ones.
  */
-export function digitsOf(key: KeyObject, { email_hash }: Person, id: string, count: number): string {
+export function digitsOf(key: KeyObject, { email, salt }: CodeSource, count: number): string {
   let digits = ''
   for (let block = 0; digits.length < count; block += 1) {
-    const bytes = Buffer.from(keyedHash(key, email_hash, id, String(block)), 'base64url')
+    const bytes = Buffer.from(keyedHash(key, email, salt, String(block)), 'base64url')
     // Bytes from 250 on would favor some digits.
     digits += [...bytes.filter((byte) => byte < 250)].map((byte) => byte % 10).join('')
   }

@@ -14,10 +14,12 @@ export interface SourceTime {
   at: number
 }
 
-/** A code that may be used. Its digits are derived from its id and stored nowhere. */
+/** A code that may be used. Its digits are derived from a key, its salt and the address, and stored nowhere. */
 export interface OpenCode {
   /** The id of the message that mailed it first. */
   id: string
+  /** Random, and in no other item. */
+  salt: string
   /** Milliseconds since 1970. */
   issued_at: number
   /** The sources that it was mailed for, each with its latest request. */

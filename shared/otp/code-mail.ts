@@ -31,9 +31,6 @@ interface MailItem extends Key, Person {
   expires_at: number
 }
 
-/** The purpose of the key that seals mails. */
-export const mailKeyPurpose = 'mails v1'
-
 /** How long a mail is kept, in seconds. */
 const retentionSeconds = 24 * 3600
 

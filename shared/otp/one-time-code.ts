@@ -43,12 +43,12 @@ export function openCodes(before: CodeItem | undefined, now: number): OpenCode[]
 
 /**
  * Decides which code is mailed for a request.
- * @param newId the id of the code if it is a new one
+ * @param fresh the id and the salt of the code if it is a new one
  * @throws RATE_LIMIT.exceeded after too many mails to the address
  */
 export function requestedCode(
   before: CodeItem | undefined,
-  { person, newId }: { person: Person; newId: string },
+  { person, fresh }: { person: Person; fresh: Pick<OpenCode, 'id' | 'salt'> },
   attempt: Attempt,
 ): { id: string; after: CodeItem } {
   const { source, now } = attempt
@@ -59,7 +59,7 @@ export function requestedCode(
     latest !== undefined &&
     now + validMilliseconds <= latest.issued_at + maxMilliseconds &&
     !isSpent(latest, before, attempt)
-  const mailed = isKept ? latest : newCode(newId, now)
+  const mailed = isKept ? latest : newCode(fresh, now)
   const codes = [
     ...others.filter((code) => code !== latest || !isKept),
     { ...mailed, requests: [...mailed.requests, { source, at: now }] },
@@ -70,29 +70,29 @@ export function requestedCode(
 /**
  * Decides whether a submitted code is right and returns the item to store: a right code is used up, and a wrong one
  * counts for each code that it could have been.
- * @param isRight compares the submitted code with the code of an id, in constant time
+ * @param isRight compares the submitted code with the code of a salt, in constant time
  */
 export function checkCode(
   before: CodeItem | undefined,
-  { person, isRight }: { person: Person; isRight: (id: string) => boolean },
+  { person, isRight }: { person: Person; isRight: (salt: string) => boolean },
   attempt: Attempt,
 ): { success: boolean; after: CodeItem } {
   const codes = openCodes(before, attempt.now)
   // Always compares, so the duration does not reveal whether a code is open.
   const missing = Array.from({ length: usualCodes - codes.length }, () => '')
-  const right = new Set([...codes.map(({ id }) => id), ...missing].filter(isRight))
+  const right = new Set([...codes.map(({ salt }) => salt), ...missing].filter(isRight))
   const mayTry = hasAttemptsLeft(before, attempt)
   const tried = codes.filter((code) => mayTry && !isSpent(code, before, attempt))
-  const success = tried.some(({ id }) => right.has(id))
+  const success = tried.some(({ salt }) => right.has(salt))
   const counts = success ? countSuccess(before, attempt) : countWrong(before, tried.length, attempt)
   const kept = success
-    ? codes.filter(({ id }) => !right.has(id))
+    ? codes.filter(({ salt }) => !right.has(salt))
     : codes.map((code) => (tried.includes(code) ? withWrong(code, before, attempt) : code))
   return { success, after: itemOf(before, { person, codes: kept, counts }, attempt) }
 }
 
-function newCode(id: string, now: number): OpenCode {
-  return { id, issued_at: now, requests: [], wrong: { known: 0, unknown: 0 } }
+function newCode({ id, salt }: Pick<OpenCode, 'id' | 'salt'>, now: number): OpenCode {
+  return { id, salt, issued_at: now, requests: [], wrong: { known: 0, unknown: 0 } }
 }
 
 /** Returns the codes with the requests that are kept, without the codes that have none. */

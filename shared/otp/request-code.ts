@@ -4,8 +4,9 @@ import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { countIn } from '../platform/table/window.ts'
 import { attemptOf, isKnown, sourceHash } from './attempt.ts'
+import { newSalt } from './code-digits.ts'
 import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
-import { mailKeyPurpose, queuedMail, sealMail } from './code-mail.ts'
+import { queuedMail, sealMail } from './code-mail.ts'
 import { requestedCode } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
 import { senderOf } from './sender.ts'
@@ -28,13 +29,14 @@ export async function requestCode(
   const person = await personOf(email, settings, derivedKey)
   const message_id = newId()
   const tenant_id = settings['auth.publicTenant']
-  const sealed = sealMail(await derivedKey(mailKeyPurpose), message_id, { email }, clock.randomBytes)
+  const fresh = { id: message_id, salt: newSalt(clock.randomBytes) }
+  const sealed = sealMail(await derivedKey('mails'), message_id, { email }, clock.randomBytes)
   const correlation_id = correlation.id
   const source = await sourceHash(person, context)
 
   const decide = (before: CodeItem | undefined): Decision<{ message_id: string }> => {
     const attempt = attemptOf(before, source, context)
-    const { id: code_id, after } = requestedCode(before, { person, newId: message_id }, attempt)
+    const { id: code_id, after } = requestedCode(before, { person, fresh }, attempt)
     const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }
     return {
       status: 202,
@@ -61,6 +63,6 @@ async function countForMailbox(
 ): Promise<void> {
   const mailbox = email.replace(/^([^+]+)\+.*(?=@)/, '$1')
   if (mailbox === email) return
-  const subject = ['otp.mailbox', keyedHash(await derivedKey('throttles v1'), mailbox)]
+  const subject = ['otp.mailbox', keyedHash(await derivedKey('hashes'), 'throttle', mailbox)]
   await countIn([{ ...settings['otp.mailsPerAddress'], subject }], table, clock)
 }

@@ -1,9 +1,9 @@
 import type { Mail } from '../platform/aws/ses.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
-import { codeKeyPurpose, digitsOf } from './code-digits.ts'
+import { digitsOf } from './code-digits.ts'
 import { findCode } from './code-item.ts'
-import { findMail, mailKeyPurpose, openMail, recordProgress } from './code-mail.ts'
+import { findMail, openMail, recordProgress } from './code-mail.ts'
 import { openCodes } from './one-time-code.ts'
 import { senderOf } from './sender.ts'
 
@@ -25,12 +25,13 @@ export async function sendCode(
   // A message that stayed long in the dead-letter queue has expired in the table.
   if (!mail?.sealed) return 'stale'
   const codes = openCodes(await findCode(table, mail), clock.now())
-  if (!codes.some(({ id }) => id === mail.code_id)) return 'stale'
-  const { email } = openMail(await derivedKey(mailKeyPurpose), messageId, mail.sealed)
+  const open = codes.find(({ id }) => id === mail.code_id)
+  if (!open) return 'stale'
+  const { email } = openMail(await derivedKey('mails'), messageId, mail.sealed)
   // SES accepts no other address, however often it is asked.
   if (!/^[\x21-\x7e]+$/.test(email)) return 'undeliverable'
-  const key = await derivedKey(codeKeyPurpose)
-  const code = digitsOf(key, mail, mail.code_id, settings['otp.code'].digits)
+  const key = await derivedKey('one_time_codes')
+  const code = digitsOf(key, { email, salt: open.salt }, settings['otp.code'].digits)
   const { from } = senderOf(settings)
   await send(messageId, { from, to: email, ...textOf(code, settings['otp.mail']) })
   await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)

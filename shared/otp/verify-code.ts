@@ -3,12 +3,12 @@ import { personOf } from '../identity/person.ts'
 import { fail } from '../platform/base/failure.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
-import { sessionKeyPurpose, sessionOf, startSession } from '../platform/identity/session.ts'
+import { sessionOf, startSession } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
 import { maxShards } from '../platform/table/keys.ts'
 import { attemptOf, sourceHash } from './attempt.ts'
-import { codeKeyPurpose, digitsOf } from './code-digits.ts'
+import { digitsOf } from './code-digits.ts'
 import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { checkCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
@@ -26,19 +26,20 @@ export async function verifyCode(
 ): Promise<Decision<{ session_id: string }>> {
   const { settings, table, derivedKey, now, newId } = context
   const person = await personOf(email, settings, derivedKey)
-  const key = await derivedKey(codeKeyPurpose)
+  const key = await derivedKey('one_time_codes')
   const tenant_id = settings['auth.publicTenant']
   const id = newId(maxShards)
-  const session = sessionOf(await derivedKey(sessionKeyPurpose), {
+  const session = sessionOf(await derivedKey('sessions'), {
     session_id: id,
+    login: [email, code],
     tenant_id,
     user_id: person.user_id,
     until: now() + settings['otp.sessionSeconds'] * 1000,
   })
 
   const source = await sourceHash(person, context)
-  const isRight = (codeId: string) =>
-    equalTexts(key, code, digitsOf(key, person, codeId, settings['otp.code'].digits))
+  const isRight = (salt: string) =>
+    equalTexts(key, code, digitsOf(key, { email, salt }, settings['otp.code'].digits))
 
   const decide = (before: CodeItem | undefined): Decision<{ session_id: string }> => {
     const attempt = attemptOf(before, source, context)

@@ -4,8 +4,17 @@ import { commitDecision } from '../platform/idempotency/commit-decision.ts'
 import type { Revisable } from '../platform/idempotency/decision.ts'
 import { openWork, type Runtime, type WorkContext } from '../platform/request/context.ts'
 import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
-import { pendingEntries } from '../platform/table/table.ts'
-import { isOpen, nextCheck, type OpenRefund } from './open-refunds.ts'
+import { idOfEntry } from '../platform/table/keys.ts'
+import {
+  type DueEntry,
+  isRefusedForADay,
+  longPauses,
+  readDue,
+  retryPauses,
+} from '../platform/table/pending-entries.ts'
+import type { Write } from '../platform/table/table.ts'
+import { alertOfLostAccount } from './lost-account.ts'
+import { isOpen, nextQuestion, removeOpenEntry } from './open-refunds.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, requestOf } from './refund.ts'
 import { findRefund } from './refund-store.ts'
@@ -19,25 +28,25 @@ interface CheckedRefund extends Revisable<CheckedRefund> {
 }
 
 const budgetMilliseconds = 10_000
-const minuteMilliseconds = 60_000
 
 /**
- * Asks the provider about the open refunds that are older than refunds.pendingMinutes, and commits what it answers. It is
- * asked about a refund each time its age has doubled, and at least once a day.
+ * Asks the provider about the open refunds that are due, and commits what it answers. It is asked from the age of
+ * refunds.pendingMinutes, then each time the age has doubled, and at least once in 23 hours; each hour at least while it
+ * does not answer.
  * @param until no refund is asked about after this time, in milliseconds since 1970
- * @returns `oldest`: the creation of the oldest refund that is still open
+ * @returns `oldest`: the creation of the oldest refund that was due and is still open. Each open refund is due once in 23
+ * hours, so a day of runs reports the oldest of all.
  */
 export async function checkRefunds(
   runtime: Runtime,
   openProvider: OpenProvider,
   until: number,
 ): Promise<Finished> {
-  const { clock, settings } = runtime
-  const minAge = settings['refunds.pendingMinutes'] * minuteMilliseconds
+  const { clock } = runtime
   const budget = startBudget(clock, Math.max(0, until - clock.now()) + budgetMilliseconds)
-  const items = await pendingEntries(runtime.openTable(budget), 'open-refund', clock.now() - minAge)
-  const open = new Set(items as unknown as OpenRefund[])
-  const due = [...open].filter(({ next_check_at }) => next_check_at <= clock.now())
+  const range = { now: clock.now(), waiting: false }
+  const { due } = await readDue<DueEntry>(runtime.openTable(budget), 'open-refund', range)
+  const open = new Set(due)
   const result = await workInTurns(due, { clock, until }, async (entry) => {
     const correlation = { id: newId(clock), trace: {} }
     const work = { operation: 'refunds.check', correlation, milliseconds: budgetMilliseconds }
@@ -45,26 +54,50 @@ export async function checkRefunds(
     if (!after || !isOpen(after)) open.delete(entry)
     return true
   })
-  const [oldest] = open
-  return { ...result, ...(oldest && { oldest: timeOf(oldest.sk) }) }
+  const starts = Array.from(open, ({ sk }) => timeOf(idOfEntry(sk)))
+  return { ...result, ...(starts.length > 0 && { oldest: starts.reduce((a, b) => Math.min(a, b)) }) }
 }
 
-/** Returns the refund after the provider's answer; undefined if it was deleted. */
+/** Returns the refund after the provider's answer; undefined if its entry has no refund. */
 async function checkRefund(
-  { tenant, pk, sk }: OpenRefund,
+  entry: DueEntry,
   context: WorkContext,
   openProvider: OpenProvider,
 ): Promise<Refund | undefined> {
-  const { table, budget, now } = context
-  const refund = await findRefund(table, tenant, sk)
-  if (!refund) {
-    // Its tenant was purged.
-    await table.transact([{ remove: { pk, sk }, condition: 'none' }])
+  const { table, now } = context
+  const refund = await findRefund(table, entry.tenant, idOfEntry(entry.sk))
+  if (refund?.open_entry !== entry.sk) {
+    // The refund is closed, or its tenant was purged.
+    await apply(context, [removeOpenEntry(entry)])
     return undefined
   }
+  try {
+    const after = await ask(refund, context, openProvider)
+    if (!isOpen(after)) return after
+    const isMoved = await apply(context, nextQuestion(after, now(), longPauses))
+    return isMoved ? after : await findRefund(table, entry.tenant, refund.id)
+  } catch (thrown) {
+    alertOfLostAccount(thrown, refund, context)
+    const isParked = isRefusedForADay(thrown, refund.id, now())
+    const later = nextQuestion(refund, now(), isParked ? longPauses : retryPauses)
+    // If this fails too, the next run asks again; the first failure is reported.
+    await apply(context, later).catch(() => undefined)
+    throw thrown
+  }
+}
+
+/**
+ * Commits writes. @returns whether the refund was still what was read; otherwise its entry stays due, and the next run looks
+ * again
+ */
+async function apply({ table }: Pick<WorkContext, 'table'>, writes: readonly Write[]): Promise<boolean> {
+  return !(await table.transact(writes.map(({ onFailure: _, ...change }) => change)))
+}
+
+async function ask(refund: Refund, context: WorkContext, openProvider: OpenProvider): Promise<Refund> {
   const provider = await openProvider(context)
-  const asked = now()
-  const outcome = await provider.find(requestOf(refund), budget)
+  const asked = context.now()
+  const outcome = await provider.find(requestOf(refund, context.settings), context.budget)
   if (!outcome) throw new Error('the payment provider does not know a refund that it accepted')
   const change = await changeOf(refund, { outcome, asked }, context)
   const checked = await commitDecision(context, change, ({ refund: result }) => ({ result }))
@@ -78,11 +111,9 @@ async function changeOf(
 ): Promise<CheckedRefund> {
   const report = reportOf(answer.outcome, before, answer.asked)
   const { refund, effects } = await settleRefund(before, report, settleContextOf(context))
-  const staysOpen = isOpen(before) && isOpen(refund)
   return {
     refund,
     ...effects,
-    writes: [...(effects.writes ?? []), ...(staysOpen ? [nextCheck(refund, context.now())] : [])],
     async onConflict() {
       const current = await findRefund(context.table, before.tenant_id, before.id)
       if (!current) throw fail('TRANSIENT.error')

@@ -1,16 +1,11 @@
 import { timeOf } from '../platform/base/clock.ts'
-import { type Key, pendingKeyOf } from '../platform/table/keys.ts'
+import { entryAt, type Key, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
+import { laterEntry, type Pauses } from '../platform/table/pending-entries.ts'
 import { put, type Write } from '../platform/table/table.ts'
+import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
 
-/** The entry of a refund about which the provider must be asked. It has the refund's id as its sort key. */
-export interface OpenRefund extends Key {
-  tenant: string
-  /** The earliest time of the next question, in milliseconds since 1970. */
-  next_check_at: number
-}
-
-const dayMilliseconds = 24 * 3600 * 1000
+const minuteMilliseconds = 60_000
 
 /**
  * Returns whether only the provider can complete a refund: one that it accepted and has not settled, or one that an event
@@ -21,26 +16,38 @@ export function isOpen({ status, provider_refund_id, currency }: Refund): boolea
   return status !== 'failed' && (provider_refund_id === undefined || currency === undefined)
 }
 
-/** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
-export function openEntryWrites(before: Refund, after: Refund): Write[] {
-  if (isOpen(before) === isOpen(after)) return []
-  const key = pendingKeyOf('open-refund', after.id)
-  return isOpen(after)
-    ? [put({ ...key, tenant: after.tenant_id, next_check_at: 0 })]
-    : [{ remove: key, condition: 'none', onFailure: 'INTERNAL.unexpected' }]
+/** Returns a refund after a change, with the sort key of its entry as long as it is open. */
+export function withOpenEntry({ open_entry, ...refund }: Refund, settings: Settings): Refund {
+  if (!isOpen(refund)) return refund
+  const first = timeOf(refund.id) + settings['refunds.pendingMinutes'] * minuteMilliseconds
+  return { ...refund, open_entry: open_entry ?? entryAt(first, refund.id) }
 }
 
-/**
- * Writes the time of the next question about a refund that stays open: after as long as it has existed, and after a day at
- * most.
- */
-export function nextCheck(refund: Refund, now: number): Write {
-  const next_check_at = now + Math.min(dayMilliseconds, now - timeOf(refund.id))
-  const condition = { matches: { tenant: refund.tenant_id } }
-  return {
-    update: pendingKeyOf('open-refund', refund.id),
-    set: { next_check_at },
-    condition,
-    onFailure: 'TRANSIENT.error',
-  }
+/** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
+export function openEntryWrites(before: Refund, after: Refund): Write[] {
+  const { open_entry: old } = before
+  const { open_entry: current, tenant_id: tenant } = after
+  if (old === current) return []
+  const removed = old === undefined ? [] : [removeOpenEntry(pendingKeyOf('open-refund', old))]
+  return current === undefined
+    ? removed
+    : [put({ ...pendingKeyOf('open-refund', current), tenant }), ...removed]
+}
+
+/** Writes the time of the next question about a refund that stays open. */
+export function nextQuestion(refund: Refund, now: number, pauses: Pauses): Write[] {
+  const { open_entry, tenant_id, id, version } = refund
+  if (open_entry === undefined) return []
+  const after = { ...refund, open_entry: laterEntry(open_entry, now, pauses) }
+  const update = keyOf(tenant_id, 'refund', id)
+  const set = { open_entry: after.open_entry, version: version + 1 }
+  return [
+    { update, set, condition: { matches: { version } }, onFailure: 'TRANSIENT.error' },
+    ...openEntryWrites(refund, after),
+  ]
+}
+
+/** Removes an entry. Another process may have removed it already. */
+export function removeOpenEntry({ pk, sk }: Key): Write {
+  return { remove: { pk, sk }, condition: 'none', onFailure: 'INTERNAL.unexpected' }
 }

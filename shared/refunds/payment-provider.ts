@@ -1,4 +1,5 @@
 import type { Budget } from '../platform/base/clock.ts'
+import type { ProviderRefund } from './provider-records.ts'
 
 /** A refund request. The same refund is paid once, however often and however late it is requested. */
 export interface ProviderRequest {
@@ -7,12 +8,26 @@ export interface ProviderRequest {
   chargeId: string
   /** In minor units of the charge's currency. */
   amount: number
-  /** The id of the refund. The provider's idempotency key is derived from it, and it is stored with the payout. */
+  /** The id of the refund, which is stored with the payout. */
   refundId: string
   /** The tenant of the refund, which is stored with the payout, too. */
   tenant: string
+  /**
+   * The name of the caller's request, which is stored with the payout, too: the same for each refund of the request, as the
+   * table may have lost earlier ones. The provider's idempotency key is derived from it.
+   */
+  request: string
+  /** The caller has used its key for another request before: the provider's key is derived from the refund's id. */
+  isAnother: boolean
   /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
   requestedSince: number
+  /** Payouts of the request since this time belong to it, in milliseconds since 1970. */
+  paidSince: number
+  /**
+   * Whether the table may have lost a payout of the request: the payouts of the charge are searched first, because the provider
+   * may have forgotten the key, and those of other charges if it refuses the key.
+   */
+  mayBeLost: boolean
 }
 
 /** A provider's answer. */
@@ -33,6 +48,13 @@ export type ProviderOutcome =
       remaining?: number | undefined
     }
 
+/** A payout that the provider made for the same request of the caller and another refund; or another use of its key. */
+export interface EarlierUse {
+  status: 'met'
+  /** The latest one; absent if the provider made none. */
+  payout?: ProviderRefund | undefined
+}
+
 /** A service that refunds payments. */
 export interface PaymentProvider {
   /**
@@ -41,7 +63,13 @@ export interface PaymentProvider {
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: whether money moved is unknown until the same refund is
    * requested again
    */
-  refund(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome>
+  refund(request: ProviderRequest, budget: Budget): Promise<ProviderOutcome | EarlierUse>
+  /**
+   * Stores the id of the refund with a payout that another refund has requested. Repeatable.
+   * @returns what became of the payout
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
+   */
+  adopt(providerRefundId: string, request: ProviderRequest, budget: Budget): Promise<ProviderOutcome>
   /**
    * Returns what became of a refund, without requesting it; undefined if the provider does not know it.
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable

@@ -5,6 +5,10 @@ export interface ProviderRefund {
   id: string
   /** The id of the refund that it pays; absent if the service did not request it. */
   refundId: string | undefined
+  /** The tenant of that refund, as the payout names it. */
+  tenant: string | undefined
+  /** The name of the caller's request, as the payout names it. */
+  request: string | undefined
   chargeId: string
   /** In minor units. */
   amount: number

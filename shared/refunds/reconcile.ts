@@ -44,7 +44,7 @@ export interface ReconciledPart {
   totals: CurrencyTotal[]
 }
 
-interface Sources {
+export interface Sources {
   table: Table
   records: ProviderRecords
   budget: Budget

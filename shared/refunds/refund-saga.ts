@@ -3,12 +3,23 @@ import { fail } from '../platform/base/failure.ts'
 import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
-import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
+import { restoredAt } from '../platform/table/restored.ts'
+import { alertOfLostAccount } from './lost-account.ts'
+import type { EarlierUse, PaymentProvider, ProviderOutcome } from './payment-provider.ts'
+import { claimPayout } from './payout-claim.ts'
+import type { ProviderRefund } from './provider-records.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
-import { findRefund, startWrites } from './refund-store.ts'
-import { rejections, reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
+import { findRefund, holdersOf, replacedRefund, startWrites } from './refund-store.ts'
+import { rejections, reportOf, settleContextOf, settlement, settleRefund } from './settle-refund.ts'
 
-/** The refund as it was read, and the provider's answer unless the refund was settled meanwhile. */
+/** What the saga reads and writes in the table. */
+export const sagaTable = {
+  ...settlement,
+  get: [...settlement.get, 'restored'],
+  put: [...settlement.put, 'payout'],
+} as const
+
+/** The refund as it was read, and what was learned about it unless it was settled meanwhile. */
 interface RefundResult {
   refund: Refund
   answer?: {
@@ -16,6 +27,8 @@ interface RefundResult {
     /** The time of the request, in milliseconds since 1970. */
     asked: number
   }
+  /** Why the refund ends without a request: `same` is the refund of the earlier payout, absent if the payload differs. */
+  earlier?: { same?: Refund }
 }
 
 /** Until this age, hardly anything but its own request has changed a refund. */
@@ -23,11 +36,15 @@ const freshMilliseconds = 10_000
 
 /**
  * A refund: the pending refund is committed, the provider pays it, and its outcome is committed with the ledger entry.
- * The refund's id is sent with each attempt, so all attempts lead to one payout.
+ * The name of the caller's request is sent with each attempt, so all attempts lead to one payout, also those of a refund that
+ * the table has lost: the refund adopts its payout.
  */
 export function refundSaga(
-  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'budget' | 'report' | 'log' | 'correlation'>,
-  openProvider: () => Promise<Pick<PaymentProvider, 'refund'>>,
+  context: Pick<
+    WorkContext,
+    'settings' | 'table' | 'now' | 'remember' | 'budget' | 'report' | 'log' | 'correlation'
+  >,
+  openProvider: () => Promise<Pick<PaymentProvider, 'refund' | 'adopt'>>,
 ): Saga<Refund, RefundResult, RefundView> {
   const { settings, table, now, budget } = context
   return {
@@ -42,7 +59,13 @@ export function refundSaga(
     async execute(recorded) {
       const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
       const refund = isFresh ? recorded : await currentRefund(recorded)
-      return refund.status === 'pending' ? attempt(refund) : { refund }
+      if (refund.status !== 'pending') return { refund }
+      try {
+        return await attempt(refund)
+      } catch (thrown) {
+        alertOfLostAccount(thrown, refund, context)
+        throw thrown
+      }
     },
     outcome: (_, result) => outcomeOf(result),
   }
@@ -50,14 +73,65 @@ export function refundSaga(
   /** @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending */
   async function attempt(refund: Refund): Promise<RefundResult> {
     const provider = await openProvider()
+    const mayBeLost = await wasRestored(context)
     const asked = now()
-    const outcome = await provider.refund(requestOf(refund), budget)
+    const outcome = await provider.refund(requestOf(refund, settings, { mayBeLost }), budget)
+    return outcome.status === 'met' ? meet(refund, outcome) : answered(refund, outcome, asked)
+  }
+
+  function answered(refund: Refund, outcome: ProviderOutcome, asked: number): RefundResult {
     // The provider had processed an earlier attempt whose response was lost; that outcome counts.
     if ('replayed' in outcome && outcome.replayed) context.report('PROVIDER_REPLAYED', 'PROVIDER.duplicate')
     return { refund, answer: { outcome, asked } }
   }
 
-  async function outcomeOf({ refund, answer }: RefundResult): Promise<Decision<RefundView>> {
+  /**
+   * Decides by the age of an earlier payout of the caller's key: a young one is the request's own. An older one, or none
+   * because an earlier attempt was declined, was another request's.
+   * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending
+   */
+  async function meet({ tenant_id, id }: Refund, { payout }: EarlierUse): Promise<RefundResult> {
+    const refund = await currentRefund({ tenant_id, id })
+    if (refund.status !== 'pending') return { refund }
+    const request = requestOf(refund, settings)
+    if (!payout || payout.createdAt < request.paidSince) return attempt(await asAnother(refund))
+    if (payout.chargeId !== request.chargeId || payout.amount !== request.amount)
+      return { refund, earlier: {} }
+    const same = await refundOf(payout, refund)
+    if (same) return { refund, earlier: { same } }
+    const provider = await openProvider()
+    const asked = now()
+    return answered(refund, await provider.adopt(payout.id, request, budget), asked)
+  }
+
+  /** Records that a refund is requested by its own key, before it is. @throws TRANSIENT.error if it changed meanwhile */
+  async function asAnother(refund: Refund): Promise<Refund> {
+    if (refund.is_another) return refund
+    const another = { ...refund, is_another: true, version: refund.version + 1 }
+    const { onFailure, ...write } = replacedRefund(refund, another)
+    if (await table.transact([write])) throw fail(onFailure)
+    return another
+  }
+
+  /**
+   * Claims a payout for a refund.
+   * @returns the refund that has the payout already
+   * @throws TRANSIENT.error if that one is not stored yet
+   */
+  async function refundOf(payout: ProviderRefund, { id, tenant_id, account }: Refund) {
+    const named =
+      payout.refundId === undefined ? undefined : await findRefund(table, tenant_id, payout.refundId)
+    if (named?.provider_refund_id === payout.id) return named
+    const refusal = await table.put(claimPayout(account, payout.id, { tenant: tenant_id, refund_id: id }))
+    const holder = refusal?.existing?.refund_id ?? id
+    if (holder === id) return undefined
+    const other = await findRefund(table, tenant_id, String(holder))
+    if (!other) throw fail('TRANSIENT.error')
+    return other
+  }
+
+  async function outcomeOf({ refund, answer, earlier }: RefundResult): Promise<Decision<RefundView>> {
+    if (earlier && refund.status === 'pending') return endWithout(refund, earlier)
     if (!answer) return responseOf(refund)
     const { outcome, asked } = answer
     const settled = await settleRefund(refund, reportOf(outcome, refund, asked), settleContextOf(context))
@@ -69,11 +143,51 @@ export function refundSaga(
     }
   }
 
-  async function currentRefund({ tenant_id, id }: Refund): Promise<Refund> {
+  /** Ends a refund that is not requested, with the answer of the earlier one. */
+  async function endWithout(refund: Refund, earlier: { same?: Refund }): Promise<Decision<RefundView>> {
+    const { same } = earlier
+    const reason = same ? 'PROVIDER.duplicate' : 'CONFLICT.idempotency.payload_mismatch'
+    const { effects } = await settleRefund(refund, { status: 'failed', reason }, settleContextOf(context))
+    const answer = same ? responseOf(same) : rejection<RefundView>(fail(reason))
+    return {
+      ...answer,
+      ...effects,
+      onConflict: async () => outcomeOf({ refund: await currentRefund(refund), earlier }),
+    }
+  }
+
+  async function currentRefund({ tenant_id, id }: Pick<Refund, 'tenant_id' | 'id'>): Promise<Refund> {
     const refund = await findRefund(table, tenant_id, id)
     if (!refund) throw new Error('a saga was started without its refund')
     return refund
   }
+}
+
+/**
+ * Returns the answer to a request whose payout was booked after a restore, by a command. Its refund holds the charge, so no
+ * other one can start.
+ */
+export async function findPaid(
+  refund: Refund,
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
+): Promise<Decision<RefundView> | undefined> {
+  const { settings, table } = context
+  if (settings['refunds.policy'] === 'within_charge' || !(await wasRestored(context))) return undefined
+  const { paidSince } = requestOf(refund, settings)
+  for (const id of await holdersOf(refund, table)) {
+    const other = timeOf(id) < paidSince ? undefined : await findRefund(table, refund.tenant_id, id)
+    if (other?.request === refund.request) return responseOf(other)
+  }
+  return undefined
+}
+
+/** Returns whether the table went back to an earlier time while a payout that it lost may still be young. */
+async function wasRestored(
+  context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
+): Promise<boolean> {
+  const at = await restoredAt(context)
+  const lifetime = context.settings['idempotency.lifetimeHours'] * 3_600_000
+  return at !== undefined && context.now() - at < lifetime
 }
 
 /** Returns the refund and the path at which a later outcome can be read. The error of a failed refund names its id. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../error-catalog.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
@@ -38,11 +39,15 @@ export async function findRefund(table: Table, tenant: string, id: string): Prom
   return item && asRefund(item)
 }
 
+/** Writes a refund that has none of its id before it. */
+export function createdRefund(refund: Refund, onFailure?: ErrorCode): Write {
+  return create({ ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }, onFailure)
+}
+
 /** Writes a refund, and its hold on the charge if a charge may be refunded only once. */
 export function startWrites(refund: Refund, settings: Settings): Write[] {
-  const item = { ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }
-  if (settings['refunds.policy'] === 'within_charge') return [create(item)]
-  return [create(item), create(newHold(refund), 'POLICY.refund.repeated')]
+  if (settings['refunds.policy'] === 'within_charge') return [createdRefund(refund)]
+  return [createdRefund(refund), create(newHold(refund), 'POLICY.refund.repeated')]
 }
 
 /** Replaces a refund if it has not changed since it was read. */
@@ -117,6 +122,12 @@ export async function holdWrites(
   if (holder === undefined) return [remove(key, { changed_by }, 'TRANSIENT.error')]
   const item = { ...newHold(refund), refund_id: holder, also_paid: others }
   return [replace(item, { changed_by }, 'TRANSIENT.error')]
+}
+
+/** Returns the refunds that hold a charge. */
+export async function holdersOf(refund: Refund, table: Table): Promise<string[]> {
+  const hold = (await table.get(holdKey(refund))) as ChargeHold | undefined
+  return hold ? [hold.refund_id, ...(hold.also_paid ?? [])] : []
 }
 
 function newHold(refund: Refund): ChargeHold {

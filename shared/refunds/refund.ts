@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
+import type { Key } from '../platform/table/keys.ts'
 import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
@@ -43,8 +45,14 @@ export interface Refund extends RefundView {
   outcome_at?: string
   /** The provider's account with the charge. Recorded, so an attempt is made in it also after another one was connected. */
   account: string
+  /** The name of the caller's request (`requestName`), the same for each refund of the request. */
+  request: string
+  /** Set before the payout is requested, if the caller has used its key for another request before. */
+  is_another?: boolean
   /** As returned by the provider. */
   provider_refund_id?: string
+  /** The sort key of its entry among the refunds about which the provider must be asked, as long as it is one of them. */
+  open_entry?: string
   updated_at: string
   version: number
 }
@@ -52,15 +60,39 @@ export interface Refund extends RefundView {
 /** The body of POST /v1/refunds. */
 export type RefundRequest = v.InferOutput<ReturnType<typeof Refund.request>>
 
-export function makeRefund(request: RefundRequest, of: Pick<Refund, 'id' | 'tenant_id' | 'account'>): Refund {
+export function makeRefund(
+  request: RefundRequest,
+  of: Pick<Refund, 'id' | 'tenant_id' | 'account' | 'request'>,
+): Refund {
   const at = timestamp(timeOf(of.id))
   return { ...of, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
 }
 
+/** The environment variable with the name of the deployment. It is the same in another region. */
+export const deploymentVariable = 'DEPLOYMENT'
+
+/**
+ * Returns the name of a caller's request: a plain hash of what names its idempotency record and of the deployment, whose name
+ * is the same in another region. Nothing that is lost or rotated changes it.
+ */
+export function requestName(deployment: string, record: Key): string {
+  return createHash('sha256')
+    .update(JSON.stringify([deployment, record.pk]))
+    .digest('base64url')
+}
+
 /** Returns the request of a refund to the provider. */
-export function requestOf(refund: Refund): ProviderRequest {
-  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
-  return { account, chargeId, amount, refundId, tenant, requestedSince: timeOf(refundId) }
+export function requestOf(
+  refund: Refund,
+  settings: Pick<Settings, 'idempotency.lifetimeHours'>,
+  { mayBeLost = false } = {},
+): ProviderRequest {
+  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount, request } = refund
+  const { is_another: isAnother = false } = refund
+  const requestedSince = timeOf(refundId)
+  const paidSince = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
+  const about = { account, chargeId, amount, refundId, tenant, request, isAnother }
+  return { ...about, requestedSince, paidSince, mayBeLost }
 }
 
 export const RefundSucceeded = defineResourceEvent({

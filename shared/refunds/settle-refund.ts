@@ -5,7 +5,7 @@ import type { Effects } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { openEntryWrites } from './open-refunds.ts'
+import { openEntryWrites, withOpenEntry } from './open-refunds.ts'
 import type { ProviderOutcome } from './payment-provider.ts'
 import { type Refund, refundSucceeded } from './refund.ts'
 import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
@@ -65,13 +65,14 @@ export async function settleRefund(
   const isOutcome = next === status && report.at !== undefined
   const learned = { ...newFacts(before, report), ...(isOutcome && { outcome_at: report.at }) }
   if (!isEdge && Object.keys(learned).length === 0) return { refund: before, next, effects: {} }
-  const after: Refund = {
+  const changed: Refund = {
     ...before,
     ...learned,
     status,
     updated_at: timestamp(context.now),
     version: before.version + 1,
   }
+  const after = withOpenEntry(changed, context.settings)
   const holds = isEdge ? await holdWrites(after, context) : []
   if (before.status === 'failed' && isEdge) context.alert('REFUND_PAID_LATE', { tenant: before.tenant_id })
   const effects = {

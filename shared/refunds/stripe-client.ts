@@ -1,7 +1,7 @@
 import Stripe from 'stripe'
 import type { Budget, Clock } from '../platform/base/clock.ts'
 import type { TraceContext } from '../platform/base/correlation.ts'
-import { fail } from '../platform/base/failure.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
 
 /** The delay before the second and each further attempt, in milliseconds, uniformly distributed in a range. */
 const delays = [
@@ -89,8 +89,16 @@ export async function read<Result>(
     return await attempts(options, within(budget, options.clock), call)
   } catch (thrown) {
     if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
-    throw fail('DEPENDENCY.unavailable', { cause: causeOf(thrown) })
+    throw refusal(thrown)
   }
+}
+
+/** Returns the failure of a call that Stripe refuses. The owner of an account can end the access: no failure of the service. */
+export function refusal(error: StripeError): Failure {
+  return fail('DEPENDENCY.unavailable', {
+    cause: causeOf(error),
+    causedByCaller: error.code === 'account_invalid',
+  })
 }
 
 /** Returns whether the same request may succeed later. This includes an unknown outcome without a response. */

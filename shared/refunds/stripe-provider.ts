@@ -2,19 +2,25 @@ import Stripe from 'stripe'
 import type { Clock } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import type { PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
+import type { EarlierUse, PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 import { providerKey } from './provider-key.ts'
 import {
   attempts,
   type CallOptions,
-  causeOf,
   read,
+  refusal,
   type StripeError,
   type StripeOptions,
   stripeClient,
   within,
 } from './stripe-client.ts'
-import { metadataName, stripeStatuses, tenantMetadataName } from './stripe-refund.ts'
+import {
+  metadataName,
+  recordOf,
+  requestMetadataName,
+  stripeStatuses,
+  tenantMetadataName,
+} from './stripe-refund.ts'
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
@@ -43,6 +49,8 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         )
       } catch (thrown) {
         if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
+        if (thrown.rawType === 'idempotency_error' && !request.isAnother)
+          return read(options, budget, (call) => earlierUse(request, { stripe, call, remaining }))
         const outcome = refused(thrown)
         if (!('reason' in outcome) || outcome.reason !== 'exceeds_charge') return outcome
         return {
@@ -54,8 +62,15 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     find(request, budget) {
       const remaining = within(budget, clock)
       return read(options, budget, async (call) => {
-        const refund = await findPayout(request, { stripe, call, remaining })
-        return refund && outcomeOf(refund, false)
+        const refund = await findPayout(request, { charge: request.chargeId }, { stripe, call, remaining })
+        return refund && isOf(request, refund) ? outcomeOf(refund, false) : undefined
+      })
+    },
+    adopt(providerRefundId, { account, refundId, tenant }, budget) {
+      return read(options, budget, async (call) => {
+        const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
+        const params = { stripeAccount: account, ...call }
+        return outcomeOf(await stripe.refunds.update(providerRefundId, { metadata }, params), true)
       })
     },
   }
@@ -72,10 +87,34 @@ interface Attempt {
 async function askOnce(
   request: ProviderRequest,
   { clock, ...attempt }: Attempt & { clock: Clock },
-): Promise<ProviderOutcome> {
-  const keyIsKnown = clock.now() - request.requestedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(request, attempt)
-  return paid ? outcomeOf(paid, true) : create(attempt.stripe, request, attempt.call)
+): Promise<ProviderOutcome | EarlierUse> {
+  const { requestedSince, mayBeLost, chargeId: charge } = request
+  const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
+  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt)
+  return paid ? outcomeFor(request, paid) : create(attempt.stripe, request, attempt.call)
+}
+
+/**
+ * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined. The payouts
+ * of other charges, of which an account may have many, are searched only if the table may have lost one.
+ * @throws StripeError; DEPENDENCY.timeout
+ */
+async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<ProviderOutcome | EarlierUse> {
+  const { chargeId: charge, paidSince, mayBeLost } = request
+  const ofCharge = await findPayout(request, { charge }, attempt)
+  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
+  const created = { gte: Math.floor(paidSince / 1000) }
+  const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
+  return found ? outcomeFor(request, found) : { status: 'met' }
+}
+
+function outcomeFor(request: ProviderRequest, refund: Stripe.Refund): ProviderOutcome | EarlierUse {
+  return isOf(request, refund) ? outcomeOf(refund, true) : { status: 'met', payout: recordOf(refund) }
+}
+
+/** Returns whether a payout is of the refund itself. */
+function isOf({ refundId }: ProviderRequest, { metadata }: Stripe.Refund): boolean {
+  return metadata?.[metadataName] === refundId
 }
 
 async function create(
@@ -83,11 +122,12 @@ async function create(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId, tenant } = request
-  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
+  const { account, chargeId, amount, refundId, tenant, request: name, isAnother } = request
+  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant, [requestMetadataName]: name }
+  const idempotencyKey = isAnother ? `refund-${refundId}` : `request-${name}`
   const refund = await stripe.refunds.create(
     { charge: chargeId, amount, metadata },
-    { stripeAccount: account, idempotencyKey: `refund-${refundId}`, ...options },
+    { stripeAccount: account, idempotencyKey, ...options },
   )
   // The type is an object, but this client returns a Headers.
   const headers = new Headers(refund.lastResponse.headers)
@@ -95,20 +135,24 @@ async function create(
 }
 
 /**
- * Returns the payout of a refund, found by its metadata. The time limit of a call is that of a page, and a charge may have
- * any number of them.
+ * Returns the payout of a refund, found by its metadata; or else the latest one of the same request. The time limit of a call
+ * is that of a page, and there may be any number of them.
  * @throws StripeError; DEPENDENCY.timeout
  */
 async function findPayout(
-  { account, chargeId, refundId }: ProviderRequest,
+  request: ProviderRequest,
+  selection: Pick<Stripe.RefundListParams, 'charge' | 'created'>,
   { stripe, call, remaining }: Attempt,
 ): Promise<Stripe.Refund | undefined> {
-  const ofCharge = stripe.refunds.list({ charge: chargeId, limit: 100 }, { stripeAccount: account, ...call })
-  for await (const refund of ofCharge) {
-    if (refund.metadata?.[metadataName] === refundId) return refund
+  const { account, request: name, isAnother } = request
+  let ofRequest: Stripe.Refund | undefined
+  const selected = stripe.refunds.list({ ...selection, limit: 100 }, { stripeAccount: account, ...call })
+  for await (const refund of selected) {
+    if (isOf(request, refund)) return refund
+    if (!isAnother && refund.metadata?.[requestMetadataName] === name) ofRequest ??= refund
     if (remaining() < 1) throw fail('DEPENDENCY.timeout')
   }
-  return undefined
+  return ofRequest
 }
 
 /** Returns the rest of a charge, for the caller's information only: undefined if Stripe does not return it. */
@@ -146,12 +190,7 @@ function refused(error: StripeError): ProviderOutcome {
     throw new Error('a key of the payment provider stands for another refund')
   if (code === 'resource_missing') return { status: 'rejected', reason: 'no_such_charge' }
   // A key without access to the account of a tenant says nothing about a charge that an earlier attempt may have refunded.
-  if (statusCode === 401 || statusCode === 403)
-    // The owner of an account can end the access. That is no failure of the service.
-    throw fail('DEPENDENCY.unavailable', {
-      cause: causeOf(error),
-      causedByCaller: code === 'account_invalid',
-    })
+  if (statusCode === 401 || statusCode === 403) throw refusal(error)
   // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
     return { status: 'rejected', reason: 'exceeds_charge' }

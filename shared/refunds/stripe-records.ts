@@ -3,7 +3,7 @@ import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
 import { read, type StripeOptions, stripeClient } from './stripe-client.ts'
-import { metadataName, stripeStatuses } from './stripe-refund.ts'
+import { recordOf } from './stripe-refund.ts'
 
 const pageSize = 100
 
@@ -68,28 +68,4 @@ function checkPage(page: Stripe.ApiList<Stripe.Refund>): Stripe.ApiList<Stripe.R
 function absent(thrown: unknown): undefined {
   if (thrown instanceof Stripe.errors.StripeError && thrown.code === 'resource_missing') return undefined
   throw thrown
-}
-
-/** @throws Error for an answer that is no refund, or has a status unknown here */
-function recordOf({
-  id,
-  metadata,
-  charge,
-  amount,
-  currency,
-  status,
-  created,
-}: Stripe.Refund): ProviderRefund {
-  const known = stripeStatuses.get(status)
-  if (!known || !Number.isSafeInteger(amount) || !Number.isSafeInteger(created))
-    throw new Error('the payment provider returned no refund')
-  return {
-    id,
-    refundId: metadata?.[metadataName],
-    chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
-    amount,
-    currency: currency.toUpperCase(),
-    status: known,
-    createdAt: created * 1000,
-  }
 }

@@ -1,9 +1,13 @@
+import type Stripe from 'stripe'
+import type { ProviderRefund } from './provider-records.ts'
 import type { ProviderReport } from './refund-states.ts'
 
 /** The metadata field of a refund of Stripe's that holds the refund's id. */
 export const metadataName = 'refund_id'
 /** The one that holds its tenant. The settings may name another account for it since. */
 export const tenantMetadataName = 'tenant_id'
+/** The one that names the request of the caller. */
+export const requestMetadataName = 'request'
 
 /** The meaning of Stripe's statuses. */
 export const stripeStatuses: ReadonlyMap<unknown, ProviderReport['status']> = new Map([
@@ -13,3 +17,29 @@ export const stripeStatuses: ReadonlyMap<unknown, ProviderReport['status']> = ne
   ['failed', 'failed'],
   ['canceled', 'failed'],
 ])
+
+/** @throws Error for an answer that is no refund, or has a status unknown here */
+export function recordOf({
+  id,
+  metadata,
+  charge,
+  amount,
+  currency,
+  status,
+  created,
+}: Stripe.Refund): ProviderRefund {
+  const known = stripeStatuses.get(status)
+  if (!known || !Number.isSafeInteger(amount) || !Number.isSafeInteger(created))
+    throw new Error('the payment provider returned no refund')
+  return {
+    id,
+    refundId: metadata?.[metadataName],
+    tenant: metadata?.[tenantMetadataName],
+    request: metadata?.[requestMetadataName],
+    chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
+    amount,
+    currency: currency.toUpperCase(),
+    status: known,
+    createdAt: created * 1000,
+  }
+}

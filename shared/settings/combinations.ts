@@ -36,6 +36,7 @@ const headers: Combination = (settings) => {
 const tenantNames: Combination = (settings) => {
   const isTenant = (name: string) => tenantNamePattern(settings).test(name)
   const named = {
+    'auth.issuers': settings['auth.issuers'].flatMap(({ tenants = [] }) => tenants),
     'auth.publicTenant': [settings['auth.publicTenant']],
     'storage.shards': Object.keys(settings['storage.shards'].tenants),
   }
@@ -166,6 +167,13 @@ const combinations: readonly [SettingKey, Combination][] = [
         isLonger && `waitSeconds must be below the time of a request, ${max} ms (requests.timeoutHeader)`,
       ]
     },
+  ],
+  [
+    'auth.maxTokenSeconds',
+    (settings) => [
+      settings['login.tokenLifetimes'].accessMinutes * 60 > settings['auth.maxTokenSeconds'] &&
+        'the tokens of the user pool live longer (login.tokenLifetimes)',
+    ],
   ],
   ['otp.code', attempts],
   ['discount.cartOwners', cartOwners],

@@ -12,7 +12,7 @@ export interface Preparation {
   check?: { url?: string; events?: readonly string[] }
   /** The subscriber that gets a new secret. */
   issue?: SecretOwner
-  /** Secrets to seal with the current version of the deployment's secret. */
+  /** Secrets to seal with the current version of the key. */
   reseal?: readonly { owner: SecretOwner; sealed: string }[]
 }
 

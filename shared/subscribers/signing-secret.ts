@@ -8,9 +8,6 @@ import { type Subscriber, validSecrets } from './subscriber.ts'
 /** The part of a subscriber that its secrets depend on. A sealed secret opens for its own subscriber only. */
 export type SecretOwner = Pick<Subscriber, 'id' | 'tenant_id'>
 
-/** The purpose of the key that seals secrets. */
-const purpose = 'subscriber secrets v1'
-
 /** Standard Webhooks: 24 to 64 bytes. */
 const secretBytes = 32
 
@@ -20,7 +17,7 @@ export function newSecret(randomBytes: (length: number) => Uint8Array): string {
 }
 
 /**
- * Encrypts a secret with the key of the current version of the deployment's secret.
+ * Encrypts a secret with the current version of the key.
  * @returns the name of that version, a dot and the ciphertext
  */
 export async function sealSecret(
@@ -28,12 +25,12 @@ export async function sealSecret(
   owner: SecretOwner,
   { versionedKey, clock }: Pick<WorkContext, 'versionedKey' | 'clock'>,
 ): Promise<string> {
-  const { key, version } = await versionedKey(purpose)
+  const { key, version } = await versionedKey('subscribers')
   return `${version}.${seal(key, secret, associatedDataOf(owner), (length) => clock.randomBytes(length))}`
 }
 
 /**
- * Decrypts a sealed secret. It needs the version of the deployment's secret that sealed it.
+ * Decrypts a sealed secret. It needs the version of the key that sealed it.
  * @throws DEPENDENCY.unavailable if that version is gone; Error if the secret was sealed for another subscriber
  */
 export async function openSecret(
@@ -42,12 +39,12 @@ export async function openSecret(
   { versionedKey }: Pick<WorkContext, 'versionedKey'>,
 ): Promise<string> {
   const end = sealed.lastIndexOf('.')
-  const { key } = await versionedKey(purpose, sealed.slice(0, end))
+  const { key } = await versionedKey('subscribers', sealed.slice(0, end))
   return unseal(key, sealed.slice(end + 1), associatedDataOf(owner))
 }
 
 /**
- * Returns a sealed secret as the current version of the deployment's secret seals it: unchanged if it did already; null if
+ * Returns a sealed secret as the current version of the key seals it: unchanged if it did already; null if
  * it can never be opened, because its version is gone or it was sealed for another subscriber.
  * @throws DEPENDENCY.unavailable during an outage
  */
@@ -56,7 +53,7 @@ export async function resealSecret(
   owner: SecretOwner,
   context: Pick<WorkContext, 'versionedKey' | 'clock'>,
 ): Promise<string | null> {
-  const { version } = await context.versionedKey(purpose)
+  const { version } = await context.versionedKey('subscribers')
   if (sealed.startsWith(`${version}.`)) return sealed
   const secret = await openSecret(sealed, owner, context).catch(nullIfUnreadable)
   return secret === null ? null : sealSecret(secret, owner, context)

@@ -1,7 +1,8 @@
 import { secondsSince } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { type Item, keyOf } from '../platform/table/keys.ts'
-import { inParallel, pendingEntries } from '../platform/table/table.ts'
+import { pendingEntries } from '../platform/table/pending-entries.ts'
+import { inParallel } from '../platform/table/table.ts'
 import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './delivery-queue.ts'
 import { asSubscriber, type SubscriberRef } from './subscriber.ts'
@@ -49,7 +50,7 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
   const { table, clock } = context
   const startedAt = clock.now()
   const until = startedAt + runMilliseconds
-  const entries = await pendingEntries(table, 'registered-subscriber', startedAt, Number.POSITIVE_INFINITY)
+  const entries = await pendingEntries(table, 'registered-subscriber')
   const start = Math.floor(((Math.floor(startedAt / intervalMilliseconds) * rotation) % 1) * entries.length)
   const refs = [...entries.slice(start), ...entries.slice(0, start)].map(({ sk, tenant }) => ({
     tenant: String(tenant),

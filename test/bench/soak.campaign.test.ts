@@ -51,7 +51,7 @@ async function soak(asked: Omit<Soak, 'editors' | 'viewer'>): Promise<Soaked> {
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
       TABLE_NAME: 'soak',
-      SECRET_ARN: 'secret',
+      CURSORS_SECRET_ARN: 'secret',
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
@@ -84,7 +84,7 @@ function fakeTable(): Parameters<typeof startFakeAws>[0] {
   })
   return {
     'secretsmanager.GetSecretValue': () => ({
-      SecretString: 'a secret of the soak, long enough for a deployment',
+      SecretString: 'a secret of the soak, long enough for a key',
     }),
     'DynamoDB_20120810.GetItem': (input) => {
       const key = input.Key as Item

@@ -180,6 +180,12 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['refunds reconcile --tenant t --from 2026-13-01', '2026-13-01 … UTC'],
     ['refunds reconcile --tenant t --stack s', '--stack … --settings'],
     ['refunds list --tenant t --status lost', 'lost … pending'],
+    ['refunds settle id --tenant t --yes', '--outcome <outcome>'],
+    ['refunds settle id --tenant t --outcome lost --yes', 'lost … failed, paid'],
+    ['refunds settle id --tenant t --outcome paid --yes', '--provider-refund-id … --currency'],
+    ['refunds settle id --tenant t --outcome failed --currency EUR --yes', '--currency … paid'],
+    ['refunds settle id --tenant t --outcome paid --currency euro --yes', '--currency … EUR'],
+    ['refunds settle id --tenant t --outcome failed --stack s --yes', '--stack … --settings'],
     ['holds set --tenant t', '--reason <text>'],
     ["holds set --tenant t --reason ' '", '--reason … 1 … 512'],
     ['holds set --tenant t --reason a\u202eb', '--reason … 1 … 512'],
@@ -200,6 +206,8 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     'sessions revoke id --tenant t',
     'api-keys revoke id --tenant t',
     'rollback --stack s',
+    'refunds settle id --tenant t --outcome failed',
+    'refunds reconcile --tenant t --from 2026-01-01 --adopt',
   ])('commerce %s, without --yes where nobody can be asked', async (line) => {
     expect(await run(line)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
   })

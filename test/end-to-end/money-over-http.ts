@@ -64,11 +64,12 @@ export function moneyOverHttp(running: () => Running): void {
         body: new URLSearchParams({ charge, amount: String(amount), ...more }),
       })
     /** Compares the last hour. */
-    const compare = async () => {
+    const compare = async (...options: string[]) => {
       const { service } = running()
       const from = new Date(Date.now() - 3_600_000).toISOString()
       const command = service.start(
         ...['refunds', 'reconcile', '--tenant', reconciled, '--from', from, '--settings', service.settings],
+        ...options,
       )
       const closed = once(command, 'close')
       const [output, [code]] = await Promise.all([text(command.stdout), closed])
@@ -111,7 +112,11 @@ export function moneyOverHttp(running: () => Running): void {
 
     test('finds a payout that the ledger does not have, and ends with exit code 1', async () => {
       const refund_id = newId(systemClock)
-      await pay('ch_one', 10, { 'metadata[refund_id]': refund_id })
+      await pay('ch_one', 10, {
+        'metadata[refund_id]': refund_id,
+        'metadata[tenant_id]': reconciled,
+        'metadata[request]': 'request-1',
+      })
       await pay('ch_one', 20)
       const { code, records } = await compare()
       expect(code).toBe(1)
@@ -124,6 +129,15 @@ export function moneyOverHttp(running: () => Running): void {
           totals: [{ currency: 'EUR', provider: 1010, ledger: 1000 }],
         }),
       ])
+    })
+
+    test('books such a payout with --adopt, and once', async () => {
+      const unrelated = expect.objectContaining({ finding: 'unrelated', provider_amount: 20 })
+      const totals = [{ currency: 'EUR', provider: 1010, ledger: 1010 }]
+      const compared = expect.objectContaining({ differences: 0, totals })
+      const adopted = expect.objectContaining({ finding: 'adopted', amount: 10, status: 'succeeded' })
+      expect(await compare('--adopt', '--yes')).toEqual({ code: 0, records: [adopted, unrelated, compared] })
+      expect(await compare('--adopt', '--yes')).toEqual({ code: 0, records: [unrelated, compared] })
     })
   })
 

@@ -378,11 +378,11 @@ describe('subscribers', () => {
     expect(received(second).map(({ data }) => data.id)).not.toContain(alone.id)
   })
 
-  test('keep their secrets after a rotation of the secret of the deployment', async () => {
-    const rotation = await procedure('Rotate the secret of the deployment')
+  test('keep their secrets after a rotation of the key that seals them', async () => {
+    const rotation = await procedure('Rotate a key of the service')
     const secrets = new SecretsManagerClient(service.aws)
     const stored = await stackResources('commerce-local', new CloudFormationClient(service.aws))
-    const SecretId = stored.find(({ logicalId }) => logicalId.startsWith('DeploymentSecret'))?.physicalId
+    const SecretId = stored.find(({ logicalId }) => logicalId.startsWith('SubscribersSecret'))?.physicalId
     await secrets.send(new PutSecretValueCommand({ SecretId, SecretString: 'n'.repeat(64) }))
     await until(
       async () => (await service.run('subscribers', 're-encrypt'))[0]?.re_encrypted,

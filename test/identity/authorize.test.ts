@@ -7,6 +7,7 @@ import {
   areaOf,
   authorize,
   locate,
+  mayShareWith,
   permissions,
   reachOf,
   tokenScopes,
@@ -97,6 +98,28 @@ describe('a caller', () => {
   test('that is an Admin may act in the tenant that it addresses', () => {
     const admin = callerOf({ role: 'Admin' })
     expect(authorize(admin, route, 'other', settingsOf())).toEqual({ tenant: 'other', allTenants: false })
+  })
+})
+
+describe('an Admin of an issuer that is bound to tenants', () => {
+  const admin = callerOf({ role: 'Admin', tenants: ['acme', 'acme-eu'] })
+
+  test('acts in its own tenant unless it addresses another one of them', () => {
+    expect(authorize(admin, route, undefined, settingsOf())).toEqual({ tenant: 'acme', allTenants: false })
+    expect(authorize(admin, route, 'acme-eu', settingsOf())).toEqual({
+      tenant: 'acme-eu',
+      allTenants: false,
+    })
+  })
+
+  test('is denied in any other', () => {
+    const denied = thrownBy(() => authorize(admin, route, 'globex', settingsOf()))
+    expect(denied).toMatchObject({ reason: 'AUTHZ.scope.tenant' })
+  })
+
+  test('shares with these tenants only', () => {
+    const sharing = ['acme', 'acme-eu', 'globex'].filter((one) => mayShareWith(admin, one, settingsOf()))
+    expect(sharing).toEqual(['acme', 'acme-eu'])
   })
 })
 

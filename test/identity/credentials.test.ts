@@ -155,8 +155,9 @@ describe('a session', () => {
   const key = createSecretKey(new Uint8Array(32).fill(1))
   const session_id = newId(clock)
   const until = clock.now() + 1500
-  const session = sessionOf(key, { session_id, tenant_id: 'shop', user_id: 'u9', until })
-  const credential = { session_id, secret: sessionSecret(key, session_id) }
+  const login = ['jane@example.com', '123456']
+  const session = sessionOf(key, { session_id, login, tenant_id: 'shop', user_id: 'u9', until })
+  const credential = { session_id, secret: sessionSecret(key, { session_id, login }) }
   const cookie = `${sessionCookie}=${session_id}.${credential.secret}`
   const store = (changes: Partial<SessionItem> = {}) =>
     table.put({ item: { ...session, ...changes } as never, condition: 'none' })

@@ -93,7 +93,15 @@ describe('the caller of a token', () => {
     ['a tenant that is no text', { claims: { tenant: 1 } }, refused],
     ['an access token', { claims: { token_use: 'access' } }, 'u1'],
     ['an ID token', { claims: { token_use: 'id' } }, refused],
-    ['no time of issue', { claims: { iat: null } }, 'u1'],
+    ['no time of issue', { claims: { iat: null } }, refused],
+    ['a time of issue that is no number', { claims: { iat: '1' } }, refused],
+    ['a life of a day', { expiresInSeconds: 86_400 }, 'u1'],
+    ['a life of more than a day', { expiresInSeconds: 86_401 }, refused],
+    [
+      'a life of more than a day, most of which is over',
+      { claims: { iat: start / 1000 - 86_000 }, expiresInSeconds: 401 },
+      refused,
+    ],
     ['a time of issue one second ahead', { claims: { iat: start / 1000 + 1 } }, 'u1'],
     ['a time of issue two seconds ahead', { claims: { iat: start / 1000 + 2 } }, refused],
     ['another audience', { claims: { aud: 'other' } }, refused],
@@ -249,6 +257,7 @@ describe('a forged token is rejected', () => {
     sub: 'u1',
     tenant: 'acme',
     roles: 'Admin',
+    iat: start / 1000,
     exp: start / 1000 + 600,
   }
 
@@ -287,6 +296,83 @@ describe('a forged token is rejected', () => {
   })
 })
 
+describe('the access token of a provider whose issuer is bound to a tenant', () => {
+  const seconds = start / 1000
+  const times = (life: number) => ({ iat: seconds, exp: seconds + life })
+  // Each has a custom claim with the tenant. Okta sends no type, so a custom claim says what the token is for.
+  const shapes: Record<string, { iss: string; typ?: string; claims: object }> = {
+    Cognito: {
+      iss: 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEfGhI',
+      claims: {
+        ...{ token_use: 'access', client_id: '4abc', username: 'u1', scope: 'codes:read', version: 2 },
+        ...{ auth_time: seconds, ...times(3600), origin_jti: 'o', jti: 'j', 'cognito:groups': ['Editor'] },
+      },
+    },
+    Auth0: {
+      iss: 'https://acme.eu.auth0.com/',
+      typ: 'at+jwt',
+      claims: {
+        ...{ aud: ['shop', 'https://acme.eu.auth0.com/userinfo'], azp: 'c', client_id: 'c', jti: 'j' },
+        ...{ scope: 'openid codes:read', ...times(86_400), permissions: [] },
+      },
+    },
+    Entra: {
+      iss: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0',
+      typ: 'JWT',
+      claims: {
+        ...{ ...times(4717), nbf: seconds, aio: 'a', azp: 'c', azpacr: '1', oid: 'o', rh: 'r', ver: '2.0' },
+        ...{
+          scp: 'access_as_user',
+          tid: '72f988bf-86f1-41af-91ab-2d7cd011db47',
+          uti: 'u',
+          roles: ['Editor'],
+        },
+      },
+    },
+    Keycloak: {
+      iss: 'https://sso.acme.example/realms/acme',
+      typ: 'JWT',
+      claims: {
+        ...{ ...times(300), auth_time: seconds, jti: 'onrtac:j', aud: ['shop', 'account'], typ: 'Bearer' },
+        ...{ azp: 'c', sid: 's', acr: '1', realm_access: { roles: ['Editor'] }, scope: 'openid' },
+      },
+    },
+    Okta: {
+      iss: 'https://acme.okta.com/oauth2/default',
+      claims: {
+        ...{ ver: 1, jti: 'AT.j', ...times(3600), auth_time: seconds, cid: 'c', uid: 'u1', scp: ['openid'] },
+        token_use: 'access',
+      },
+    },
+  }
+
+  const codeOf = async (name: string, changes: object, tenants?: [string]) => {
+    const { iss, typ, claims } = shapes[name] ?? { iss: '', claims: {} }
+    const keys = { keys: [{ ...(await exportJWK(poolKey.publicKey)), kty: 'RSA', kid: 'k', use: 'sig' }] }
+    const bound = { issuer: iss, audience: 'shop', ...(tenants && { tenants }) }
+    const issuers = [{ ...bound, algorithms: ['RS256' as const], types: [typ ?? null], keys }]
+    const token = await new SignJWT({ aud: 'shop', sub: 'u1', tenant: 'acme', ...claims, iss, ...changes })
+      .setProtectedHeader({ alg: 'RS256', kid: 'k', ...(typ !== undefined && { typ }) })
+      .sign(poolKey.privateKey)
+    const verifier = verifierOf({ 'auth.issuers': issuers as [(typeof issuers)[0]] })
+    return verify(verifier, `Bearer ${token}`).then(subOf, codeOfFailure)
+  }
+
+  test.each(Object.keys(shapes))('%s is accepted for that tenant and refused for others', async (name) => {
+    expect(await codeOf(name, {}, ['acme'])).toBe('u1')
+    expect(await codeOf(name, { tenant: 'globex' }, ['acme'])).toBe(refused)
+    expect(await codeOf(name, { tenant: 'globex' })).toBe('u1')
+  })
+
+  test.each(Object.keys(shapes))(
+    '%s is refused without a time of issue, or if it lives too long',
+    async (name) => {
+      expect(await codeOf(name, { iat: undefined }, ['acme'])).toBe(refused)
+      expect(await codeOf(name, { exp: seconds + 86_401 }, ['acme'])).toBe(refused)
+    },
+  )
+})
+
 describe('a token of the user pool', () => {
   const pool = { USER_POOL_ISSUER: 'https://pool.example', USER_POOL_CLIENT_ID: 'client' }
   const configured = { iss: 'https://issuer.localhost', aud: 'commerce-api' }
@@ -299,7 +385,7 @@ describe('a token of the user pool', () => {
     const keys = [{ ...(await exportJWK(poolKey.publicKey)), kid: 'pool', use: 'sig' }]
     jest.spyOn(globalThis, 'fetch').mockResolvedValue(Response.json({ keys }))
     const own = { iss: pool.USER_POOL_ISSUER, aud: 'client', token_use: 'access', sub: 'u1', tenant: 'acme' }
-    const token = await new SignJWT({ ...own, exp: start / 1000 + 600, ...claims })
+    const token = await new SignJWT({ ...own, iat: start / 1000, exp: start / 1000 + 600, ...claims })
       .setProtectedHeader({ alg: 'RS256', kid: 'pool', ...header })
       .sign(key)
     const verifier = tokenVerifier(localSettings, poolIssuer(pool), { now: () => now })

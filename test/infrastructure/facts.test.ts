@@ -84,7 +84,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ],
     },
     BackupsTable: { BackupPlanId: '<Backups.BackupPlanId>', 'BackupSelection.Resources': ['<Table.Arn>'] },
-    DeploymentSecret: {
+    HashesSecret: {
       DeletionPolicy: 'RetainExceptOnCreate',
       GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 64 },
     },
@@ -407,6 +407,8 @@ test.each([
   ['AWS::Lambda::Function', 'TracingConfig.Mode', 'Active'],
   ['AWS::Lambda::Function', 'Handler', 'index.handler'],
   ['AWS::Lambda::Function', 'Environment.Variables.METRICS_NAMESPACE', 'commerce-prod'],
+  // It names refunds at the payment provider: the same in another region.
+  ['AWS::Lambda::Function', 'Environment.Variables.DEPLOYMENT', 'commerce-prod'],
   ['AWS::Lambda::Function', 'Environment.Variables.RELEASE', 'r1'],
   [
     'AWS::Lambda::Function',

@@ -44,7 +44,7 @@ function actionsIn(text: string): string[] {
 /** The sections of the page on operations that are not for administrators of the account. */
 const sections = operations
   .split(/\n(?=## )/)
-  .filter((one) => !/^## (Region or account lost|Rotate the secret of the deployment)\n/.test(one))
+  .filter((one) => !/^## (Region or account lost|Rotate a key of the service)\n/.test(one))
 const ofOperations = actionsIn(sections.join('\n')).filter((action) => !action.startsWith('iam:'))
 const ofRunbook = actionsIn(page)
 const [, rollingBack = ''] = read('docs/deployment.md').split('## Rolling back\n')

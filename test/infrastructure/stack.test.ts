@@ -44,12 +44,18 @@ describe('functions', () => {
   )
   test.each(functions)('$name gets the names of what it uses, and no others', ({ name, uses }) => {
     const { Variables } = propertiesOf(template, pascalCase(name)).Environment
-    const { SECRET_ARN, FILES_BUCKET, IMPORT_MACHINE_ARN, USER_POOL_ISSUER, USER_POOL_CLIENT_ID } = Variables
-    const named = { SECRET_ARN, FILES_BUCKET, IMPORT_MACHINE_ARN, USER_POOL_ISSUER, USER_POOL_CLIENT_ID }
+    const { FILES_BUCKET, IMPORT_MACHINE_ARN, USER_POOL_ISSUER, USER_POOL_CLIENT_ID } = Variables
+    const named = { FILES_BUCKET, IMPORT_MACHINE_ARN, USER_POOL_ISSUER, USER_POOL_CLIENT_ID }
+    const secrets = Object.entries(Variables).filter(([variable]) => variable.endsWith('_SECRET_ARN'))
+    const used = uses.flatMap((use) => (use.startsWith('secret.') ? use.slice('secret.'.length) : []))
+    expect(Object.fromEntries(secrets)).toEqual(
+      Object.fromEntries(
+        used.map((one) => [`${one.toUpperCase()}_SECRET_ARN`, `<${pascalCase(one)}Secret>`]),
+      ),
+    )
     const usesFiles = uses.some((use) => /^(files|rejects)\.|^imports\.(read|write)$/.test(use))
     const acceptsTokens = accepting.has(name)
     expect(named).toEqual({
-      SECRET_ARN: uses.includes('secret.read') ? '<DeploymentSecret>' : undefined,
       FILES_BUCKET: usesFiles ? '<Files>' : undefined,
       IMPORT_MACHINE_ARN: uses.includes('imports.start') ? '<ImportMachine>' : undefined,
       USER_POOL_ISSUER: acceptsTokens ? 'https://<Users.ProviderName>' : undefined,
@@ -78,7 +84,13 @@ const writing = (folder: string) => [
 
 /** The action and the resource of each permission. */
 const permissions: Record<Right, string[]> = {
-  'secret.read': ['secretsmanager:GetSecretValue <DeploymentSecret>'],
+  'secret.cursors': ['secretsmanager:GetSecretValue <CursorsSecret>'],
+  'secret.one_time_codes': ['secretsmanager:GetSecretValue <OneTimeCodesSecret>'],
+  'secret.sessions': ['secretsmanager:GetSecretValue <SessionsSecret>'],
+  'secret.hashes': ['secretsmanager:GetSecretValue <HashesSecret>'],
+  'secret.mails': ['secretsmanager:GetSecretValue <MailsSecret>'],
+  'secret.resets': ['secretsmanager:GetSecretValue <ResetsSecret>'],
+  'secret.subscribers': ['secretsmanager:GetSecretValue <SubscribersSecret>'],
   'secret.payments': ['secretsmanager:GetSecretValue <PaymentsSecret>'],
   'secret.webhooks': ['secretsmanager:GetSecretValue <WebhooksSecret>'],
   'secret.stripe_webhooks': ['secretsmanager:GetSecretValue <StripeWebhooksSecret>'],

@@ -1,11 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
-import { pascalCase } from '#lib/function-entries.ts'
 import { paceKey } from '#shared/imports/pace.ts'
+import { backloggedTenantsKey } from '#shared/platform/idempotency/backlog.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
-import { propertiesOf, templatesOf } from './synthesis.ts'
+import { allows, policyOf, statementsOnTable } from './role-policies.ts'
+import { templatesOf } from './synthesis.ts'
 
 const { template, settings } = await templatesOf('prod')
 
@@ -25,16 +27,9 @@ const actionOf: Record<Exclude<TableCall, 'find'>, string> = {
 const calls = Object.keys(actionOf) as (keyof typeof actionOf)[]
 const changes = ['put', 'update', 'delete', 'check', 'insert'] as const
 
-interface Statement {
-  Effect: string
-  Action: string | string[]
-  Resource: unknown
-  Condition?: Record<string, Record<string, string | string[]>>
-}
-
 const declared = [...declaredUses(settings)]
   .filter(([, { table }]) => Object.keys(table).length > 0)
-  .map(([name, { table }]) => ({ name, table, statements: statementsOf(name) }))
+  .map(([name, { table }]) => ({ name, table, statements: statementsOnTable(template, name) }))
 
 /** A partition key of each kind of items. */
 const samples = new Map<PartitionKind, string>([
@@ -44,8 +39,10 @@ const samples = new Map<PartitionKind, string>([
     return [entity, keyOf('acme', entity, 'x').pk] as const
   }),
   ['pending-saga', pendingKeyOf('pending-saga', 'x').pk],
+  ['backlogged-tenants', backloggedTenantsKey.pk],
   ['blocked-tenants', blockedTenantsKey.pk],
   ['import_pace', paceKey.pk],
+  ['restored', restoredKey.pk],
 ])
 
 describe.each(declared)('$name', ({ name, table, statements }) => {
@@ -75,7 +72,7 @@ describe.each(declared)('$name', ({ name, table, statements }) => {
   })
 
   test('has policies of a size that AWS accepts', () => {
-    expect(JSON.stringify(policyOf(name)).length).toBeLessThan(maxPolicyCharacters)
+    expect(JSON.stringify(policyOf(template, name)).length).toBeLessThan(maxPolicyCharacters)
   })
 })
 
@@ -91,39 +88,4 @@ function permittedKinds(table: TableUse, call: TableCall): PartitionKind[] {
   const isChange = changes.some((one) => one === call)
   const kinds = isChange && own.length > 0 ? changes.flatMap((one) => table[one] ?? []) : own
   return [...new Set(kinds)].sort()
-}
-
-function policyOf(name: string): { Statement: Statement[] } {
-  return propertiesOf(template, `${pascalCase(name)}RoleDefaultPolicy`).PolicyDocument
-}
-
-/** Returns the statements on the table itself. */
-function statementsOf(name: string): Statement[] {
-  return policyOf(name).Statement.filter(({ Resource: on }) => on === '<Table.Arn>')
-}
-
-/** Evaluates statements as IAM does. @param keys the partition keys of a call */
-function allows(statements: readonly Statement[], action: string, keys: readonly string[]): boolean {
-  return statements.some(
-    ({ Effect, Action, Condition = {} }) =>
-      Effect === 'Allow' &&
-      [Action].flat().includes(action) &&
-      Object.entries(Condition).every(([operator, values]) => meets(operator, values, keys)),
-  )
-}
-
-function meets(
-  operator: string,
-  values: Record<string, string | string[]>,
-  keys: readonly string[],
-): boolean {
-  const expected = [values['dynamodb:LeadingKeys'] ?? []].flat()
-  if (operator === 'Null') return expected.includes(String(keys.length === 0))
-  if (operator !== 'ForAllValues:StringLike') throw new Error(`the test does not know ${operator}`)
-  return keys.every((key) => expected.some((pattern) => isLike(key, pattern)))
-}
-
-function isLike(key: string, pattern: string): boolean {
-  const literals = pattern.split('*').map((part) => part.replace(/[.?+^$()[\]{}|\\]/g, '\\$&'))
-  return new RegExp(`^${literals.join('.*')}$`).test(key)
 }

@@ -5,6 +5,7 @@ import { commonOptions } from '#bin/build/bundle.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { functionEntries } from '#lib/function-entries.ts'
 import type { Right } from '#lib/rights.ts'
+import { keyNames } from '#shared/platform/base/secrets.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -64,6 +65,28 @@ const idle: { reason: string; call: TableCall; of: (name: string) => boolean }[]
   },
 ]
 
+/** What the code of a read of a secret looks like: each names its secret. */
+const secretRead = /\b(?:derivedKey|versionedKey|secret)\d*\("(\w+)"/g
+
+/**
+ * Secrets that the platform reads for some routes only: it hashes the network of a caller that is counted, and parts of
+ * a request without a caller.
+ */
+const idleSecrets: Readonly<Record<string, (name: string) => boolean>> = {
+  hashes: (name) => requests.has(name) && !hashing.has(name),
+  webhooks: (name) => requests.has(name) && name !== 'webhooks.receive',
+}
+const hashing = new Set(
+  routes
+    .filter(
+      ({ route: { operation, auth, idempotency, throttle } }) =>
+        throttle ??
+        (localSettings['limits.other'][operation]?.some(({ per }) => per === 'source') ||
+          (auth === 'none' && idempotency !== 'none')),
+    )
+    .map((entry) => functionOf(entry).name),
+)
+
 /** The uses that each adapter is for. */
 const adapters: Readonly<Record<string, Right[]>> = {
   'platform/aws/s3-files': [
@@ -75,7 +98,7 @@ const adapters: Readonly<Record<string, Right[]>> = {
     'rejects.read',
   ],
   'platform/aws/secrets-manager': [
-    'secret.read',
+    ...keyNames.map((name): Right => `secret.${name}`),
     'secret.payments',
     'secret.webhooks',
     'secret.stripe_webhooks',
@@ -128,6 +151,16 @@ describe.each([...declaredUses()])('%s', (name, { uses, table }) => {
       .filter((kind) => !byStoredKey[name]?.includes(kind))
     const isNamed = (kind: string) => new RegExp(`["'\`]${kind}["'\`#]`).test(withoutDeclarations(name))
     expect(kinds.filter((kind) => !isNamed(kind))).toEqual([])
+  })
+
+  test('reads each secret that its role permits to read, and no more', () => {
+    const read = new Set(
+      Array.from(texts.get(name)?.matchAll(secretRead) ?? [], ([, secret]) => String(secret)),
+    )
+    const runs = [...read].filter((secret) => !idleSecrets[secret]?.(name))
+    expect(runs.map((secret) => `secret.${secret}`).sort()).toEqual(
+      [...uses].filter((use) => use.startsWith('secret.')).sort(),
+    )
   })
 
   test('contains the other adapters that its role permits to use, and no more', () => {

@@ -48,7 +48,7 @@ const route = defineRoute({
   listing: codeListing,
   reply: { status: () => 200, schema: () => listEnvelope('List', v.unknown()), etag: true },
   errors: [],
-  uses: ['secret.read'],
+  uses: ['secret.cursors'],
   table: { get: ['code_lock'], getMany: ['code'], query: ['code', 'code_lock'] },
   impact: '',
 })

@@ -84,7 +84,7 @@ describe('POST /password/reset', () => {
     expect(provider.calls).toEqual([])
   })
 
-  test('stores a task that cannot be read, or moved to another request, without the deployment secret', async () => {
+  test('stores a task that cannot be read, or moved to another request, without the key of resets', async () => {
     const [one, other] = [await ask('one@seal.example'), await ask('other@seal.example')]
     const items = await requests()
     const sealedOf = ({ json }: typeof one) =>

@@ -42,8 +42,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/idempotency/commit.test.ts'],
   },
   idempotency: {
-    sources: ['shared/platform/idempotency/{record,run-once}.ts'],
-    tests: ['test/idempotency/{record,run-once}.test.ts'],
+    sources: ['shared/platform/idempotency/{backlog,pending-saga,record,run-once}.ts'],
+    tests: ['test/idempotency/{backlog,pending-saga,record,run-once}.test.ts'],
   },
   sweeper: {
     sources: ['shared/platform/request/finish-sagas.ts'],
@@ -97,8 +97,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/listing/{pages,budgets,requests}.test.ts', 'test/request/list-decision.test.ts'],
   },
   table: {
-    sources: ['shared/platform/table/{keys,table}.ts'],
-    tests: ['test/table/table.test.ts'],
+    sources: ['shared/platform/table/{keys,pending-entries,table}.ts'],
+    tests: ['test/table/{pending-entries,table}.test.ts'],
   },
   dynamodb: {
     texts: true,

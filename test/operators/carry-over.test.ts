@@ -1,12 +1,19 @@
+import type { TableDescription } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
+import { make as makeKey, revoke, rotate } from '#bin/commands/api-keys.ts'
 import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/carry-over/carry-over.ts'
+import { eraseOrder } from '#bin/commands/erase-order.ts'
 import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
+import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
-import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
+import { accountsOf, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { accessOf } from '#test/support/fake-aws.ts'
 import { naming } from '#test/support/naming.ts'
@@ -29,6 +36,11 @@ const itemsOf = async (TableName: string) => {
   const { Items = [] } = await client.send(new ScanCommand({ TableName, ConsistentRead: true }))
   return Items as Item[]
 }
+const operatorOf = (name: string): Operator => ({ table: openTable(name), clock: systemClock, name: 'jane' })
+const carry = (source: string, target: string, since = from) =>
+  carryOver({ client, source, target, operator: operatorOf(target), from: since })
+/** Returns the items but for the mark of a restored table. */
+const dataOf = async (table: string) => (await itemsOf(table)).filter(({ pk }) => pk !== restoredKey.pk)
 const keysOf = (items: object[]) => items.map((item) => (item as Item).pk + (item as Item).sk).sort()
 
 describe('the audit records that are carried over', () => {
@@ -42,15 +54,15 @@ describe('the audit records that are carried over', () => {
       await client.send(new PutCommand({ TableName: source, Item }))
     // The restored table has the record of the minute as it was at the time of the restore.
     await client.send(new PutCommand({ TableName: target, Item: { ...summed, count: 1 } }))
-    carried = await carryOver({ client, source, target, from })
+    carried = await carry(source, target)
   })
 
   test('are those of all tenants since the minute of the time, and nothing else', async () => {
-    expect(keysOf(await itemsOf(target))).toEqual(keysOf([...late, summed]))
+    expect(keysOf(await dataOf(target))).toEqual(keysOf([...late, summed]))
   })
 
   test('are counted', () => {
-    expect(carried).toMatchObject({ audit: late.length + 1, holds: 0, released: 0 })
+    expect(carried).toEqual([{ items: 'audit', copied: late.length + 1, removed: 0 }])
   })
 
   test('replace the older state of a record that sums denials', async () => {
@@ -58,8 +70,8 @@ describe('the audit records that are carried over', () => {
   })
 
   test('are the same if it is repeated', async () => {
-    expect(await carryOver({ client, source, target, from })).toEqual(carried)
-    expect(keysOf(await itemsOf(target))).toEqual(keysOf([...late, summed]))
+    expect(await carry(source, target)).toEqual(carried)
+    expect(keysOf(await dataOf(target))).toEqual(keysOf([...late, summed]))
   })
 })
 
@@ -100,6 +112,17 @@ describe('the target of a carry-over', () => {
   })
 
   test.each([
+    ['the table of the stack is gone', undefined],
+    ['it is in another region', { ...stackTable, TableArn: arn.replace('eu-central-1', 'eu-west-1') }],
+  ])('gets nothing if %s, and the command says what is lost', (_, source) => {
+    const restored = { TableName: 'restored', TableArn: otherArn, RestoreSummary: { SourceTableArn: arn } }
+    const check = () => assertRestoredFrom(source, restored as TableDescription)
+    for (const lost of ['api key', 'legal hold', 'audit', 'subscriber', 'order', 'blocked tenants'])
+      expect(check).toThrow(lost)
+    for (const restored of ['customer', 'idempotency']) expect(check).not.toThrow(restored)
+  })
+
+  test.each([
     ['a point in time of the table', { SourceTableArn: arn }],
     ['a backup of the table', { SourceBackupArn: `${arn}/backup/01` }],
   ])('may be restored from %s of the stack', (_, summary) => {
@@ -113,8 +136,8 @@ test('the blocked tenants are carried over as they stand now', async () => {
   const blocked = { ...blockedTenantsKey, tenants: ['acme'], version: 2 }
   await client.send(new PutCommand({ TableName: source, Item: blocked }))
   await client.send(new PutCommand({ TableName: target, Item: { ...blocked, tenants: [], version: 1 } }))
-  await carryOver({ client, source, target, from })
-  expect(await itemsOf(target)).toEqual([blocked])
+  await carry(source, target)
+  expect(await dataOf(target)).toEqual([blocked])
 })
 
 describe('the legal holds that are carried over', () => {
@@ -141,17 +164,12 @@ describe('the legal holds that are carried over', () => {
     await deleteTenant(source, 'purged', { withAudit: true })
     await setHold(source, hold('acme', `order/${order.sk}`))
     await setHold(source, hold('later', 'tenant'))
-    carried = await carryOver({ client, source: sourceName, target: targetName, from: new Date() })
+    carried = await carry(sourceName, targetName, new Date())
     const holdsOf = async (name: string) =>
       (await itemsOf(name)).filter(({ pk }) => pk.startsWith('legal_hold#'))
     tables = { source: await holdsOf(sourceName), target: await holdsOf(targetName) }
   })
 
-  const operatorOf = (name: string): Operator => ({
-    table: openTable(name),
-    clock: systemClock,
-    name: 'jane',
-  })
   const purge = (tenant: string) => deleteTenant(target, tenant, { withAudit: false })
 
   test('are those that stand now, with their numbers', () => {
@@ -160,7 +178,8 @@ describe('the legal holds that are carried over', () => {
   })
 
   test('are counted, as are those that were released', () => {
-    expect(carried).toMatchObject({ holds: 2, released: 3 })
+    // The number of the holds of a tenant is an item, too.
+    expect(carried).toContainEqual({ items: 'legal_hold', copied: 5, removed: 4 })
   })
 
   test('refuse a purge if they were set later', async () => {
@@ -173,5 +192,133 @@ describe('the legal holds that are carried over', () => {
 
   test('refuse no purge of a tenant that was purged after their release', async () => {
     expect(await purge('purged')).toMatchObject({ order: 0 })
+  })
+})
+
+describe('what people decided after the time of the restore', () => {
+  const [order, kept, otherKept] = [0, 1, 2].map((n) => itemAt('order', `2026-01-31T11:00:0${n}Z`).sk) as [
+    string,
+    string,
+    string,
+  ]
+  const acme = 'acme'
+  let target: string
+  let keys: Record<'revoked' | 'rotated' | 'rotation' | 'later' | 'active', string>
+  let carried: Awaited<ReturnType<typeof carryOver>>
+  let mark: Item | undefined
+
+  beforeAll(async () => {
+    const source = await createTable()
+    target = await createTable()
+    const [now, then] = [operatorOf(source), operatorOf(target)]
+    const make = (name: string) => makeKey(now, { tenant: acme, name, scopes: ['codes:read'] })
+    const [revoked, rotated, active] = [await make('revoked'), await make('rotated'), await make('active')]
+    const session = (id: string, state: string): Item => ({
+      ...keyOf(acme, 'session', id),
+      session_id: id,
+      state,
+    })
+    const orderOf = (id: string, tenant = acme): Item => ({
+      ...keyOf(tenant, 'order', id),
+      ...{ id, tenant_id: tenant, version: 1, cart_id: 'cart-1' },
+    })
+    const before = [
+      ...[orderOf(order), orderOf(kept), orderOf(otherKept, 'blocked'), orderOf(order, 'purged')],
+      ...[orderOf(order, 'vanished'), session('ended', 'active'), session('running', 'active')],
+      { pk: 'idempotency#1', sk: 'record', status: 201 },
+    ]
+    for (const item of before) await now.table.put({ item, condition: 'none' })
+    await connectAccount(now, acme, 'acct_old')
+    // The restored table has all of it.
+    for (const item of await itemsOf(source)) await then.table.put({ item, condition: 'none' })
+
+    await revoke(now, acme, revoked.key_id)
+    const rotation = await rotate(now, { tenant: acme, id: rotated.key_id, overlapSeconds: 60 })
+    const later = await make('later')
+    await eraseOrder(now, acme, order)
+    await connectAccount(now, acme, 'acct_new')
+    for (const item of [session('ended', 'revoked'), session('begun', 'active'), orderOf('later')])
+      await now.table.put({ item, condition: 'none' })
+    await now.table.put({ item: { pk: 'idempotency#2', sk: 'record', status: 201 }, condition: 'none' })
+    for (const tenant of ['blocked', 'purged', 'vanished']) await blockTenant(now, tenant)
+    await deleteTenant(now, 'purged', { withAudit: false })
+    await deleteTenant(now, 'vanished', { withAudit: true })
+
+    keys = {
+      ...{ revoked: revoked.key_id, rotated: rotated.key_id, active: active.key_id },
+      ...{ rotation: rotation.key_id, later: later.key_id },
+    }
+    carried = await carry(source, target, new Date('2026-02-01T00:00:00Z'))
+    mark = await then.table.get(restoredKey)
+  })
+
+  const found = async (key: Key): Promise<Partial<Item>> => (await openTable(target).get(key)) ?? {}
+  const stateOf = async (id: string) => (await found(keyOf(acme, 'api_key', id))).state
+
+  test('revokes the keys that were revoked', async () => {
+    expect(await stateOf(keys.revoked)).toBe('revoked')
+  })
+
+  test('keeps the keys that were created and rotated', async () => {
+    expect([await stateOf(keys.active), await stateOf(keys.later), await stateOf(keys.rotation)]).toEqual([
+      'active',
+      'active',
+      'active',
+    ])
+    expect(await stateOf(keys.rotated)).toBe('ending')
+  })
+
+  test('ends the sessions that were ended, and keeps those that began', async () => {
+    const sessions = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('session#'))
+    expect(Object.fromEntries(sessions.map(({ sk, state }) => [sk, state]))).toEqual({
+      ended: 'revoked',
+      running: 'active',
+      begun: 'active',
+    })
+  })
+
+  test('connects the account that was connected, and disconnects the one before', async () => {
+    const { table } = operatorOf(target)
+    expect((await readCurrent(table, acme)).account).toBe('acct_new')
+    expect(await accountsOf(table, acme)).toMatchObject([
+      { account: 'acct_new' },
+      { account: 'acct_old', disconnected_at: expect.any(String) },
+    ])
+    expect(await ownerOfAccount(table, 'acct_new')).toBe(acme)
+  })
+
+  test('erases the orders that were erased', async () => {
+    const erased = await found(keyOf(acme, 'order', order))
+    expect(erased).toMatchObject({ id: order, version: 2, erased_at: expect.any(String) })
+    expect(JSON.stringify(erased)).not.toContain('cart-1')
+  })
+
+  test('leaves other orders as they were', async () => {
+    expect(await found(keyOf(acme, 'order', kept))).toMatchObject({ version: 1, cart_id: 'cart-1' })
+    expect(await found(keyOf(acme, 'order', 'later'))).toEqual({})
+  })
+
+  test('copies no idempotency record: it would answer 201 for an order that is gone', async () => {
+    const records = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('idempotency#'))
+    expect(records.map(({ pk }) => pk)).toEqual(['idempotency#1'])
+  })
+
+  test('deletes the tenants that were purged, and keeps one that is only blocked', async () => {
+    const tenants = (await itemsOf(target))
+      .filter(({ pk }) => pk.startsWith('order#'))
+      .map(({ pk }) => pk.split('#')[1])
+    expect(new Set(tenants)).toEqual(new Set([acme, 'blocked']))
+    expect(carried).toContainEqual({ items: 'tenant purged', copied: 0, removed: 1 })
+  })
+
+  test('deletes the audit of a tenant that was purged with it', async () => {
+    const audits = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('audit#'))
+    const tenants = new Set(audits.map(({ tenant_id }) => tenant_id))
+    expect(tenants).toEqual(new Set([acme, 'blocked', 'purged']))
+  })
+
+  test('comes with the mark of a restored table', () => {
+    expect(mark?.at).toBeGreaterThan(Date.now() - 600_000)
+    expect(mark?.at).toBeLessThanOrEqual(Date.now())
   })
 })

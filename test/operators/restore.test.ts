@@ -14,11 +14,12 @@ import {
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
 import { type RestoredTable, restoreTable } from '#bin/commands/restore.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { naming } from '#test/support/naming.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { type Service, startService } from '#test/support/service.ts'
-import { createTable } from '#test/support/tables.ts'
+import { createTable, openTable } from '#test/support/tables.ts'
 
 const at = new Date('2026-01-31T12:00:00Z')
 const ways = { warmThroughput: { writeUnits: 25_000, readUnits: 40_000 }, pauseSeconds: 0.05 }
@@ -126,6 +127,12 @@ describe('npm run restore', () => {
       TableName: target,
       PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
     })
+  })
+
+  test('marks the table as restored', async () => {
+    const mark = await openTable(target).get(restoredKey)
+    expect(Number(mark?.at)).toBeGreaterThan(Date.now() - 600_000)
+    expect(await openTable(before.tableName).get(restoredKey)).toBeUndefined()
   })
 
   test('sets the warm throughput of the table, and then that of its index', () => {

@@ -1,6 +1,6 @@
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
+import { type KeyName, keyDerivation } from '#shared/platform/base/secrets.ts'
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { type Prepared, prepareSubscriber } from '#shared/subscribers/prepare-subscriber.ts'
 import { openSecrets } from '#shared/subscribers/signing-secret.ts'
@@ -19,7 +19,7 @@ const addresses: Readonly<Record<string, string[]>> = {
 
 export interface TestOperator extends SubscriberOperator {
   clock: MovableClock
-  /** The version of the deployment's secret that is current, those that exist, and how AWS names the fault for others. */
+  /** The version of the key that is current, those that exist, and how AWS names the fault for others. */
   versions: { current: string; existing: string[]; fault: string }
   /** Returns the secrets that sign the events of a subscriber now. */
   signingSecrets(ref: SubscriberRef): Promise<string[]>
@@ -33,12 +33,12 @@ export async function subscriberOperator(): Promise<TestOperator> {
   const table = openTable(await newTable())
   const deriveKey = keyDerivation()
   const versions = { current: 'version-1', existing: ['version-1'], fault: 'ResourceNotFoundException' }
-  const versionedKey = async (purpose: string, version = versions.current) => {
+  const versionedKey = async (name: KeyName, version = versions.current) => {
     if (!versions.existing.includes(version)) {
       const cause = Object.assign(new Error('not found'), { name: versions.fault })
       throw fail('DEPENDENCY.unavailable', { cause })
     }
-    return { key: deriveKey(version, purpose), version }
+    return { key: deriveKey(`the secret of ${version}, long enough`, name), version }
   }
   const prepare: SubscriberOperator['prepare'] = async (preparation): Promise<Prepared> => {
     const context = {

@@ -12,7 +12,7 @@ import {
 import { readSubscriber } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { pendingEntries } from '#shared/platform/table/table.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { changeSubscriber, findSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
 import { naming } from '#test/support/naming.ts'
 import { subscriberOperator, type TestOperator } from './subscriber-operators.ts'
@@ -82,7 +82,7 @@ describe('subscribers create', () => {
 
   test('lets the sweeps find the subscriber', async () => {
     const { id } = await created()
-    const entries = await pendingEntries(operator.table, 'registered-subscriber', operator.clock.now())
+    const entries = await pendingEntries(operator.table, 'registered-subscriber')
     expect(entries.filter(({ sk }) => sk === id)).toMatchObject([{ tenant }])
   })
 
@@ -307,7 +307,7 @@ describe('subscribers delete', () => {
   test('removes the entry by which the sweeps find it', async () => {
     const { ref, id } = await created()
     await deleteSubscriberOf(operator, ref)
-    const entries = await pendingEntries(operator.table, 'registered-subscriber', operator.clock.now())
+    const entries = await pendingEntries(operator.table, 'registered-subscriber')
     expect(entries.filter(({ sk }) => sk === id)).toEqual([])
   })
 })

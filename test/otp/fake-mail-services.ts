@@ -35,8 +35,11 @@ export interface FakeMailServices {
   stop(): Promise<void>
 }
 
-/** Fakes SES, the deployment secret and the queue for the sender of mails, on loopback. */
-export async function startFakeMailServices(secret: string): Promise<FakeMailServices> {
+/**
+ * Fakes SES, Secrets Manager and the queue for the sender of mails, on loopback.
+ * @param secretOf returns the value of a secret by its ARN
+ */
+export async function startFakeMailServices(secretOf: (arn: string) => string): Promise<FakeMailServices> {
   let waiting: (() => void)[] = []
   const fake: Omit<FakeMailServices, 'endpoint' | 'stop'> = {
     mails: [],
@@ -68,7 +71,7 @@ export async function startFakeMailServices(secret: string): Promise<FakeMailSer
     if (request.url === '/v2/email/outbound-emails') return takeMail(body, answer)
     answer.setHeader('content-type', 'application/x-amz-json-1.1')
     if (target === 'secretsmanager.GetSecretValue')
-      return answer.end(JSON.stringify({ SecretString: secret }))
+      return answer.end(JSON.stringify({ SecretString: secretOf(JSON.parse(body).SecretId) }))
     if (target === 'AmazonSQS.ChangeMessageVisibility') fake.pauses.push(JSON.parse(body).VisibilityTimeout)
     return answer.end('{}')
   })

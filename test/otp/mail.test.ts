@@ -2,6 +2,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { KeyName } from '#shared/platform/base/secrets.ts'
 import { bundleFunctions } from '#test/faults/function-process.ts'
 import { documentClient, itemsOf } from '#test/support/dynamodb-client.ts'
 import { eventsOf } from '#test/support/item-events.ts'
@@ -16,7 +17,7 @@ import { startFakeMailServices } from './fake-mail-services.ts'
 let behindMilliseconds = 0
 const printed: string[] = []
 
-const aws = await startFakeMailServices(testSecret)
+const aws = await startFakeMailServices((arn) => testSecret(arn as KeyName))
 const service = await startService({
   clock: { ...systemClock, now: () => Date.now() - behindMilliseconds },
   tableName: await createTable(),
@@ -25,7 +26,8 @@ const environment = {
   AWS_ENDPOINT_URL: aws.endpoint,
   AWS_ENDPOINT_URL_DYNAMODB: process.env.DYNAMODB_ENDPOINT ?? '',
   TABLE_NAME: service.tableName,
-  SECRET_ARN: 'secret',
+  MAILS_SECRET_ARN: 'mails',
+  ONE_TIME_CODES_SECRET_ARN: 'one_time_codes',
   MAIL_QUEUE_URL: `${aws.endpoint}/queue/mail`,
 }
 const functions = await bundleFunctions({ send: 'otp/send-code' }, localSettings, environment, (text) =>

@@ -109,7 +109,11 @@ export class ObservedCodes {
     )
     try {
       this.#calls += 1
-      const { id, after } = requestedCode(this.#item, { person, newId: String(this.#calls) }, this.#by(by))
+      const { id, after } = requestedCode(
+        this.#item,
+        { person, fresh: { id: String(this.#calls), salt: String(this.#calls) } },
+        this.#by(by),
+      )
       if (isBound) return 'a mail above the limit'
       this.#item = after
       if (id === before?.id && !hasCompany) return 'a resend mails the same code though nobody else has it'
@@ -185,7 +189,7 @@ export class ObservedCodes {
   }
 
   #submit(by: string, code: string) {
-    return checkCode(this.#item, { person, isRight: (id) => id === code }, this.#by(by))
+    return checkCode(this.#item, { person, isRight: (salt) => salt === code }, this.#by(by))
   }
 
   #by(source: string): Attempt {

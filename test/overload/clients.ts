@@ -2,7 +2,7 @@ import type { HttpRequest } from '#shared/platform/base/http.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
-import { tokenFor } from '#test/support/settings.ts'
+import { longTokenSettings, tokenFor } from '#test/support/settings.ts'
 import { retryingFetch } from '../../client/retrying-fetch.ts'
 import type { Operation, OverloadedService } from './service.ts'
 
@@ -23,7 +23,6 @@ interface Options {
   settings: Settings
 }
 
-const tokenSeconds = 30 * 24 * 3600
 const attemptMilliseconds = 5000
 
 /** Clients that start calls whether or not earlier ones have ended, and retry each as the client library does. */
@@ -141,7 +140,13 @@ export class Clients {
   #token(tenant: string): Promise<string> {
     const { scheduler, settings } = this.#options
     const scope = 'codes:read codes:write'
-    const signing = { tenant, role: 'Editor', scope, sub: 'shop', expiresInSeconds: tokenSeconds }
+    const signing = {
+      tenant,
+      role: 'Editor',
+      scope,
+      sub: 'shop',
+      expiresInSeconds: longTokenSettings['auth.maxTokenSeconds'],
+    }
     const token =
       this.#tokens.get(tenant) ?? scheduler.native(tokenFor(signing, settings, scheduler.now - 10_000))
     this.#tokens.set(tenant, token)

@@ -20,6 +20,7 @@ import { memoryTable, type TableCall } from '#test/simulation/memory-table.ts'
 import { Capacity, isThrottle } from '#test/simulation/partition-capacity.ts'
 import type { Random } from '#test/simulation/random.ts'
 import type { Scheduler } from '#test/simulation/scheduler.ts'
+import { longTokenSettings } from '#test/support/settings.ts'
 import { testKeys } from '#test/support/test-keys.ts'
 import { between, type Functions } from './functions.ts'
 
@@ -65,7 +66,10 @@ export class OverloadedService {
     this.#options = options
     this.#store = new MemoryStore({ now: () => scheduler.now })
     this.#capacity = new Capacity({ store: this.#store, now: () => scheduler.now, scale, credit })
-    this.#verifier = tokenVerifier(settings)
+    this.#verifier = tokenVerifier({
+      ...settings,
+      'auth.maxTokenSeconds': longTokenSettings['auth.maxTokenSeconds'],
+    })
     this.#remember = processMemory({ now: () => scheduler.now })
     this.#endpoints = {
       'orders.create': createOrder,
@@ -151,6 +155,7 @@ export class OverloadedService {
             const providerRefundId = `re_${request.refundId}`
             return { status: 'succeeded' as const, providerRefundId, currency: 'EUR', replayed: false }
           },
+          adopt: () => Promise.reject(new Error('no refund is lost')),
         })),
     } as Endpoint
   }

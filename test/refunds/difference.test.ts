@@ -11,6 +11,8 @@ const at = timestamp(0)
 const paid: ProviderRefund = {
   id: 're_1',
   refundId: id,
+  tenant: 'acme',
+  request: 'request-1',
   chargeId: 'ch_1',
   amount: 700,
   currency: 'EUR',
@@ -44,6 +46,7 @@ function ledger(entries: LedgerEntry[], status?: Refund['status']): RefundLedger
       charge_id: 'ch_1',
       amount: 700,
       account: 'acct_1',
+      request: 'request-1',
       status,
       ...times,
       version: 1,

@@ -88,6 +88,8 @@ function unbooked(at: number): ProviderRefund {
   return {
     id: `re_${refundId}`,
     refundId,
+    tenant: 'tenant-1',
+    request: 'request-1',
     chargeId: 'ch_1',
     ...sums,
     createdAt: Math.floor(at / 1000) * 1000,

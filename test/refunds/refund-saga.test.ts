@@ -5,7 +5,7 @@ import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import { openWork } from '#shared/platform/request/context.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
-import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import type { EarlierUse, ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
@@ -26,7 +26,9 @@ const declined: ProviderOutcome = { status: 'rejected', reason: 'declined' }
 
 let runtime: ReturnType<typeof memoryRuntime>
 let requests: ProviderRequest[]
-let respond: () => ProviderOutcome | Promise<ProviderOutcome>
+let respond: () => ProviderOutcome | EarlierUse | Promise<ProviderOutcome | EarlierUse>
+let adoptions: [string, string][]
+let respondToAdoption: () => ProviderOutcome | Promise<ProviderOutcome>
 
 beforeEach(() => useSettings())
 
@@ -34,6 +36,8 @@ function useSettings(changes: Partial<Settings> = {}) {
   runtime = memoryRuntime(changes)
   requests = []
   respond = () => paid
+  adoptions = []
+  respondToAdoption = () => ({ ...paid, replayed: true })
 }
 
 function sagaOf(by: { caller?: typeof caller } = {}) {
@@ -45,6 +49,10 @@ function sagaOf(by: { caller?: typeof caller } = {}) {
       requests.push(request)
       return respond()
     },
+    adopt: async (providerRefundId: string, request: ProviderRequest) => {
+      adoptions.push([providerRefundId, request.refundId])
+      return respondToAdoption()
+    },
   }
   return { context, saga: refundSaga(context, async () => provider) }
 }
@@ -52,7 +60,7 @@ function sagaOf(by: { caller?: typeof caller } = {}) {
 /** Commits the start of a refund and returns its state. */
 async function start(): Promise<Refund> {
   const { context, saga } = sagaOf({ caller })
-  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1' }
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request: 'request-1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
   await commitDecision(context, saga.start(refund), () => ({ result: undefined }))
   return refund
@@ -125,7 +133,8 @@ describe('a refund that the provider pays', () => {
     expect(requests).toEqual([
       {
         ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
-        ...{ refundId: id, requestedSince: timeOf(id) },
+        ...{ refundId: id, request: 'request-1', isAnother: false },
+        ...{ requestedSince: timeOf(id), paidSince: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
       },
     ])
   })

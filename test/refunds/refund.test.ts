@@ -1,12 +1,16 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { makeRefund, Refund } from '#shared/refunds/refund.ts'
+import { recordKey } from '#shared/platform/idempotency/record.ts'
+import { makeRefund, Refund, requestName } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const changed = (changes: Partial<Settings>): Settings => ({ ...localSettings, ...changes })
 const id = '01890a5d-ac96-874b-bcce-b302099a8000'
-const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: 'acme', account: 'acct_1' })
+const refund = makeRefund(
+  { charge_id: 'ch_1', amount: 700 },
+  { id, tenant_id: 'acme', account: 'acct_1', request: 'request-1' },
+)
 
 describe('the body of a refund', () => {
   test.each([
@@ -57,11 +61,35 @@ describe('the view of a refund', () => {
   test.each([
     ['another status', { status: 'unknown' }],
     ['a broken amount', { amount: 1.5 }],
-    ['a field that is not part of it', { account: 'acct_1' }],
+    ['a field that is not part of it', { account: 'acct_1', request: 'request-1' }],
     ['a field that is undefined', { created_at: undefined }],
   ])('with %s is a fault, also if callers do not get the field', (_, fault) => {
     const settings = changed({ 'refunds.fields': [] })
     expect(v.is(Refund.view(settings), view)).toBe(true)
     expect(v.is(Refund.view(settings), { ...view, ...fault })).toBe(false)
+  })
+})
+
+describe('the name of a request at the payment provider', () => {
+  const record = (...[key = 'k', principal = 'u1', tenant = 'acme', route = 'POST /v1/refunds']) =>
+    recordKey(tenant, principal, route, key)
+
+  test('is the same whenever the request is repeated', () => {
+    expect(requestName('commerce-prod', record())).toBe(requestName('commerce-prod', record()))
+    expect(requestName('commerce-prod', record())).toMatch(/^[\w-]{43}$/)
+  })
+
+  test('differs by the deployment, and by all that names its idempotency record', () => {
+    const names = [
+      requestName('commerce-prod', record()),
+      requestName('commerce-staging', record()),
+      ...[
+        record('other'),
+        record('k', 'u2'),
+        record('k', 'u1', 'other'),
+        record('k', 'u1', 'acme', 'POST /other'),
+      ].map((one) => requestName('commerce-prod', one)),
+    ]
+    expect(new Set(names).size).toBe(6)
   })
 })

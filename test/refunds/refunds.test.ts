@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { adoptPayouts, missingPayouts } from '#bin/commands/adopt-payouts.ts'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import { pendingEntries } from '#shared/platform/table/table.ts'
+import { maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
+import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { errorAnswer } from '#test/support/payment-provider/stripe-wire.ts'
@@ -108,6 +111,17 @@ describe('a refund', () => {
     expect(provider.calls.find(({ account }) => account === `acct_${tenant}`)?.trace).toEqual(trace)
   })
 
+  test('that a table has lost is one payout: its retry adopts it, whatever reports it later', async () => {
+    const lost = await refund('ch_lost')
+    const restored = await startService({ clock, settings: settingsWith({}) })
+    const { status, json } = await refund('ch_lost', { by: restored })
+    expect([status, json.amount, json.status]).toEqual([201, 700, 'succeeded'])
+    expect(json.id).not.toBe(lost.json.id)
+    const state = await ledgerOf(restored, provider, tenant)
+    expectBalanced(state)
+    expect(summaryOf(state)).toEqual({ refunds: ['succeeded'], ledger: 1, payouts: 1 })
+  })
+
   test('is one payout, one ledger entry and one response for repeated requests with its key', async () => {
     const first = await refund('ch_1')
     expect([first.status, first.headers['Idempotency-Status'], first.json]).toEqual([
@@ -142,7 +156,7 @@ describe('a refund', () => {
   test('that an Admin of another tenant asked for is pending work of the tenant that pays', async () => {
     provider.faults = () => ({ when: 'before', how: 'reset' })
     expect((await refund('ch_across', { as: { tenant: 'ops', role: 'Admin' } })).status).toBe(503)
-    const pending = await pendingEntries(service.table, 'pending-saga', clock.now())
+    const pending = await pendingEntries(service.table, 'pending-saga')
     expect(pending.map(({ tenant }) => tenant)).toContain(tenant)
   })
 
@@ -157,8 +171,29 @@ describe('a refund', () => {
     await receiveEvent(by, eventOf('refund.failed', { id: String(pending?.id), tenant_id: tenant }))
     clock.advance(10_000)
     expect(outcome(await refund('ch_ended', { by }))).toBe('409 POLICY.refund.declined')
-    const left = await pendingEntries(by.table, 'pending-saga', clock.now())
+    const left = await pendingEntries(by.table, 'pending-saga')
     expect(left.filter((one) => one.tenant === tenant)).toEqual([])
+  })
+
+  test('of a tenant with too many pending ones is 429, unless its key is known', async () => {
+    const clock = movableSystemClock()
+    const by = await startService({ clock, settings: settingsWith({}) })
+    const before = await refund('ch_before', { by })
+    provider.faults = () => ({ when: 'before', how: 'reset' })
+    expect((await refund('ch_pending', { by })).status).toBe(503)
+    provider.faults = works
+    await recordBacklogs(new Map([[tenant, maxPendingSagas]]), by.table)
+    clock.advance(30_000)
+    const refused = await refund('ch_new', { by })
+    expect(outcome(refused)).toBe('429 RATE_LIMIT.exceeded')
+    expect(refused.headers['Retry-After']).toBe('60')
+    expect(await by.items(tenant, 'refund')).toHaveLength(2)
+    const replayed = await refund('ch_before', { by })
+    expect([replayed.status, replayed.body]).toEqual([201, before.body])
+    expect(outcome(await refund('ch_pending', { by }))).toBe('201')
+    expect(outcome(await refund('ch_before', { amount: 1, by }))).toBe(
+      '409 CONFLICT.idempotency.payload_mismatch',
+    )
   })
 
   test('that the provider had executed before returns its result, and is logged without naming it', async () => {
@@ -220,12 +255,12 @@ describe('an event of the provider is not handled', () => {
 
 describe('the comparison with the provider', () => {
   /** Returns the kind and the refund of each difference, and the sums. */
-  async function compared() {
+  async function compared(by = service) {
     const records = stripeRecords({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock })
     const now = Date.now()
     const range = { tenant, account: `acct_${tenant}`, from: now - 3_600_000, to: now + 1000 }
     const context = {
-      table: declaredTable('refunds.reconcile', service.table),
+      table: declaredTable('refunds.reconcile', by.table),
       records,
       budget: startBudget(systemClock, 60_000),
     }
@@ -249,5 +284,47 @@ describe('the comparison with the provider', () => {
     expect(await compared()).toEqual([['not_reversed', id], sums(0, 700)])
     await report('refund.failed', id)
     expect(await compared()).toEqual([sums(0)])
+  })
+
+  test('agrees after a restore to an earlier time, once the payouts since then are adopted', async () => {
+    await refund('ch_early')
+    const before = await itemsOf(service.tableName)
+    const late = (await refund('ch_late')).json
+    const pending = (await refund('ch_pending_2')).json
+    await refund('ch_retried')
+    const restored = await startService({ clock, settings: service.settings })
+    for (const item of before) await restored.table.put({ item, condition: 'none' })
+    // A caller that repeats its request before the command gets a new refund for the same payout.
+    const retried = (await refund('ch_retried', { by: restored })).json
+    expect(await compared(restored)).toEqual([['not_in_ledger', late.id], sums(2100, 1400)])
+
+    const adopt = async () => {
+      const adopting = {
+        operator: { table: restored.table, clock, name: 'jane' },
+        records: stripeRecords({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock }),
+        budget: startBudget(systemClock, 60_000),
+        settings: service.settings,
+      }
+      const period = { from: Date.now() - 3_600_000, to: Date.now() + 1000 }
+      const missing = await missingPayouts({ tenant, accounts: [`acct_${tenant}`], ...period }, adopting)
+      const adopted: unknown[] = []
+      for await (const { refund_id, status } of adoptPayouts(tenant, missing, adopting))
+        adopted.push([refund_id, status])
+      return adopted
+    }
+    expect(await adopt()).toEqual([
+      [late.id, 'succeeded'],
+      [pending.id, 'pending'],
+    ])
+    expect(await compared(restored)).toEqual([sums(2100)])
+    for (const { id } of [late, pending]) {
+      const call = { path: `/v1/refunds/${id}`, as: { tenant, role: 'Viewer' as const } }
+      expect((await restored.call(call)).json).toEqual((await service.call(call)).json)
+    }
+    expect(await adopt()).toEqual([])
+    // One that repeats it after the command gets the refund that was booked.
+    expect((await refund('ch_late', { by: restored })).json).toEqual(late)
+    expect((await refund('ch_retried', { by: restored })).json).toEqual(retried)
+    expect(await compared(restored)).toEqual([sums(2100)])
   })
 })

@@ -8,11 +8,11 @@ import { startBudget } from '#shared/platform/base/clock.ts'
 import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
 import { signedByStripe, stripeEventOf, stripeSecret } from '#test/support/stripe-events.ts'
-import { apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
+import { adopt, apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
 
 afterAll(() => fakeProvider.stop())
 
-test('a bundled function requests refunds, and reads what is left of a charge', async () => {
+test('a bundled function requests and adopts refunds, and reads what is left of a charge', async () => {
   const outdir = await mkdtemp(join(tmpdir(), 'commerce-refunds-'))
   try {
     const entries = { refunds: join(ROOT, 'shared/refunds/stripe-provider.ts') }
@@ -28,6 +28,12 @@ test('a bundled function requests refunds, and reads what is left of a charge', 
     const outcome = await provider.refund(asked, startBudget(quickClock(), 5000))
     expect(outcome).toMatchObject({ status: 'succeeded', replayed: false })
     expect(paidFor(asked)).toHaveLength(1)
+    await provider.adopt(
+      outcome.providerRefundId,
+      { ...asked, refundId: 'new' },
+      startBudget(quickClock(), 5000),
+    )
+    expect(paidFor(asked)).toMatchObject([{ metadata: { refund_id: 'new', request: asked.request } }])
     const excessive = request({ chargeId: asked.chargeId, amount: 99_001 })
     expect(await provider.refund(excessive, startBudget(quickClock(), 5000))).toEqual({
       status: 'rejected',
@@ -73,6 +79,13 @@ describe('stripe-mock', () => {
       status: 'succeeded',
       providerRefundId: expect.stringMatching(/^re_/),
     })
+  })
+
+  test('accepts a search before the request, and a change of the metadata', async () => {
+    const { endpoint } = mock
+    const outcome = await refund(request({ mayBeLost: true }), { endpoint })
+    expect(outcome).toMatchObject({ status: 'succeeded', providerRefundId: expect.stringMatching(/^re_/) })
+    expect(await adopt('re_1', request(), { endpoint })).toMatchObject({ status: 'succeeded' })
   })
 
   test('rejects an invalid request', async () => {

@@ -7,6 +7,7 @@ import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import type { Answer } from '#test/support/payment-provider/stripe-wire.ts'
 import {
+  adopt,
   answered,
   apiKey,
   callsOf,
@@ -76,7 +77,7 @@ describe('a final response of the provider', () => {
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
     const other = { ...whole, account: 'acct_other' }
     expect(await refund(other)).toMatchObject({ status: 'succeeded', replayed: false })
-    expect(await refund({ ...whole, refundId: 'other' })).toEqual({
+    expect(await refund({ ...whole, refundId: 'other', request: 'another' })).toEqual({
       status: 'rejected',
       reason: 'exceeds_charge',
       remaining: 0,
@@ -148,8 +149,8 @@ describe('a final response of the provider', () => {
     }
   })
 
-  test('to another refund with a known key is an internal error', async () => {
-    const asked = request()
+  test('to another refund with the key of a refund is an internal error', async () => {
+    const asked = request({ isAnother: true })
     await refund(asked)
     const attempt = refund({ ...asked, amount: 2000 })
     await expect(attempt).rejects.toMatchObject({ name: 'Error', message: expect.stringContaining('key') })
@@ -260,6 +261,77 @@ describe('a refund that is requested again after the provider may have forgotten
   })
 })
 
+describe('a refund whose request had another one before', () => {
+  const another = (asked: ProviderRequest): ProviderRequest => ({
+    ...asked,
+    refundId: `${asked.refundId}-again`,
+  })
+  const recordOf = (asked: ProviderRequest) => {
+    const [paid] = paidFor(asked)
+    return { id: paid?.id, refundId: asked.refundId, chargeId: asked.chargeId, amount: 1000, createdAt: 0 }
+  }
+
+  test('gets the payout of that one, as its key stands for other parameters', async () => {
+    const asked = request()
+    await refund(asked)
+    expect(await refund(another(asked))).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+
+  test('gets a payout of another charge only if the table may have lost it', async () => {
+    const asked = request()
+    await refund(asked)
+    const other = { ...another(asked), chargeId: 'ch_other_than_before' }
+    expect(await refund(other)).toEqual({ status: 'met' })
+    const known = await refund({ ...other, mayBeLost: true })
+    expect(known).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(paidFor(other)).toEqual([])
+  })
+
+  test('gets none if that one was declined', async () => {
+    const asked = request({ chargeId: 'ch_declined_before' })
+    await refund(asked)
+    expect(await refund(another(asked))).toEqual({ status: 'met' })
+  })
+
+  test('gets its payout by a search first, if the provider may have forgotten its key', async () => {
+    const asked = request()
+    await refund(asked)
+    fakeProvider.forgetKeys()
+    const repeated = { ...another(asked), mayBeLost: true }
+    expect(await refund(repeated)).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+
+  test('is paid by its own key as another request', async () => {
+    const asked = request()
+    await refund(asked)
+    const own = { ...another(asked), isAnother: true, mayBeLost: true }
+    expect(await refund(own)).toMatchObject({ status: 'succeeded', replayed: false })
+    expect(callsOf(own)).toMatchObject([{ key: `refund-${own.refundId}` }])
+    expect(paidFor(asked)).toHaveLength(2)
+  })
+
+  test('is answered with a failure to search, not with a refusal', async () => {
+    const asked = request()
+    await refund(asked)
+    fakeProvider.faults = ({ method }) => (method === 'GET' ? answered(error(401, {})) : undefined)
+    await expect(refund(another(asked))).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+  })
+
+  test('is known by its id at the provider once it has adopted the payout', async () => {
+    const asked = request()
+    const { providerRefundId: id } = (await refund(asked)) as { providerRefundId: string }
+    const adopting = another(asked)
+    const expected = { status: 'succeeded', providerRefundId: id, currency: 'EUR', replayed: true }
+    for (const _ of [1, 2]) expect(await adopt(id, adopting)).toEqual(expected)
+    expect(await find(adopting)).toEqual({ ...expected, replayed: false })
+    expect(await refund(adopting)).toEqual(expected)
+    expect(await find(asked)).toBeUndefined()
+    expect(paidFor(asked)).toHaveLength(1)
+  })
+})
+
 describe('a question about a refund', () => {
   const asksOf = ({ chargeId }: ProviderRequest) =>
     fakeProvider.calls.filter(({ method, parameters }) => method === 'GET' && parameters.charge === chargeId)
@@ -279,6 +351,11 @@ describe('a question about a refund', () => {
       currency: 'EUR',
       replayed: false,
     })
+  })
+
+  test('in an account that ended the access is no failure of the service', async () => {
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(find(request({ account: 'unknown' }))).rejects.toMatchObject(failure)
   })
 
   test('that was never made returns nothing, and makes none', async () => {

@@ -70,6 +70,8 @@ describe('the list of an account', () => {
       {
         id: paid?.id,
         refundId: asked.refundId,
+        tenant: asked.tenant,
+        request: asked.request,
         chargeId: asked.chargeId,
         amount: 700,
         currency: 'EUR',

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals'
-import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import { type Budget, type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { PaymentProvider, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
 import { type Fault, startPaymentProvider } from '../support/payment-provider/payment-provider.ts'
@@ -36,8 +36,9 @@ export function quickClock(jitter = 0): TestClock {
 /** Returns a request that is unique in this process. */
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
-  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), requestedSince: 0 }
-  return { account: 'acct_acme', amount: 1000, tenant: 'acme', ...own, ...changes }
+  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), request: `of-${numbered}` }
+  const usual = { isAnother: false, requestedSince: 0, paidSince: -24 * 3600 * 1000, mayBeLost: false }
+  return { account: 'acct_acme', amount: 1000, tenant: 'acme', ...usual, ...own, ...changes }
 }
 
 interface How {
@@ -47,17 +48,22 @@ interface How {
   endpoint?: string
 }
 
-export const refund = (asked: ProviderRequest, how?: How) => call('refund', asked, how)
-export const find = (asked: ProviderRequest, how?: How) => call('find', asked, how)
+export const refund = (asked: ProviderRequest, how?: How) =>
+  call((provider, budget) => provider.refund(asked, budget), how)
+export const find = (asked: ProviderRequest, how?: How) =>
+  call((provider, budget) => provider.find(asked, budget), how)
+export const adopt = (providerRefundId: string, asked: ProviderRequest, how?: How) =>
+  call((provider, budget) => provider.adopt(providerRefundId, asked, budget), how)
 
-function call<Name extends keyof PaymentProvider>(name: Name, asked: ProviderRequest, how: How = {}) {
+function call<Result>(ask: (provider: PaymentProvider, budget: Budget) => Result, how: How = {}): Result {
   const { clock = quickClock(), budgetMilliseconds = 60_000, attemptMilliseconds = 2000 } = how
   const { endpoint = fakeProvider.endpoint } = how
   const provider = stripeProvider({ apiKey, endpoint, attemptMilliseconds, clock })
-  return provider[name](asked, startBudget(clock, budgetMilliseconds)) as ReturnType<PaymentProvider[Name]>
+  return ask(provider, startBudget(clock, budgetMilliseconds))
 }
 
-export const keyOf = ({ refundId }: ProviderRequest) => `refund-${refundId}`
+export const keyOf = ({ request, refundId, isAnother }: ProviderRequest) =>
+  isAnother ? `refund-${refundId}` : `request-${request}`
 export const callsOf = (asked: ProviderRequest) =>
   fakeProvider.calls.filter(({ key }) => key === keyOf(asked))
 export const paidFor = ({ account, chargeId }: ProviderRequest) =>

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
-import type { ProviderOutcome } from '#shared/refunds/payment-provider.ts'
+import type { EarlierUse, ProviderOutcome } from '#shared/refunds/payment-provider.ts'
 import { freePort } from '#test/support/free-port.ts'
 import type { Fault } from '#test/support/payment-provider/payment-provider.ts'
 import { serverError } from '#test/support/payment-provider/stripe-wire.ts'
@@ -242,7 +242,7 @@ test('with any failures in between, one key is one refund', async () => {
       const asked = request()
       fakeProvider.faults = ({ key }) =>
         key === keyOf(asked) ? faults[callsOf(asked).length - 1] : undefined
-      const settled = async (left = faults.length): Promise<ProviderOutcome> =>
+      const settled = async (left = faults.length): Promise<ProviderOutcome | EarlierUse> =>
         refund(asked, { attemptMilliseconds: 40 }).catch((thrown) => {
           expect(thrown.code).toMatch(/^DEPENDENCY\.(timeout|unavailable)$/)
           expect(left).toBeGreaterThan(0)

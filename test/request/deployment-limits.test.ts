@@ -23,7 +23,7 @@ const counted = defineRoute({
   body: () => v.strictObject({ fault: v.optional(v.picklist(['caller', 'busy', 'bug'])) }),
   reply: { status: () => 200, schema: () => v.strictObject({}) },
   errors: ['CONFLICT.soft_deleted'],
-  uses: ['secret.read'],
+  uses: ['secret.hashes'],
   impact: 'Nothing.',
 })
 const other = { ...counted, operation: 'tests.other', path: '/tests/other' }

@@ -190,7 +190,7 @@ const endpoints = [
       if (body === 'refused') return rejection(fail('VALIDATION.body.invalid'))
       return body === '' ? noContent() : ok({ made: true })
     },
-    cookies: async ({ made }) => [`made=${made}`],
+    cookies: async ({ reply: { made } }) => [`made=${made}`],
   }),
   defineEndpoint(receiveThing, answer),
   defineEndpoint(unlisted, answer),
@@ -1046,9 +1046,9 @@ describe('a browser', () => {
   test('with a session cookie is a caller where the settings say so', async () => {
     const sessions = await serve({ 'auth.sessionOperations': ['things.read', 'things.create'] as never })
     const key = createSecretKey(new Uint8Array(32))
-    const session = { session_id: id, tenant_id: 'public', user_id: 'u9', until: now + 1000 }
+    const session = { session_id: id, login: [], tenant_id: 'public', user_id: 'u9', until: now + 1000 }
     await sessions.table.put(startSession(sessionOf(key, session)) as never)
-    const headers = { Cookie: `${sessionCookie}=${id}.${sessionSecret(key, id)}` }
+    const headers = { Cookie: `${sessionCookie}=${id}.${sessionSecret(key, session)}` }
     const reading = { path: `/things/${id}`, headers }
     expect((await sessions.call(reading)).status).toBe(200)
     expect((await service.call(reading)).status).toBe(401)

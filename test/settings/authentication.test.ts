@@ -46,7 +46,7 @@ async function secretAfter(seconds: number, { settings }: Tenant): Promise<strin
   await read()
   secret = 'second'
   now += seconds * 1000
-  return read()
+  return (await read()).text
 }
 let secret: string
 const secrets = await startHttpServer((_, response) => {
@@ -64,6 +64,10 @@ const rows: Row[] = [
     localSettings['auth.issuers'].flatMap((one) => [one, { ...one, issuer, audience: 'shop', types: ['JWT'] }]),
     listed({ claims: { iss: issuer, aud: 'shop' }, header: { typ: 'JWT' } }), '200'],
   ['auth.clockToleranceSeconds', 30, listed({ expiresInSeconds: -10 }), '200'],
+  ['auth.issuers', localSettings['auth.issuers'].map((one) => ({ ...one, tenants: ['globex'] })),
+    async ({ settings }) => each(['globex', 'acme'], async (tenant) => outcome(await (await newTenantOf(settings, { tenant })).orders())),
+    ['200', invalid]],
+  ['auth.maxTokenSeconds', 3600, listed({ expiresInSeconds: 3601 }), invalid],
   ['auth.roleClaim', 'cognito:groups', listed({ claims: { 'cognito:groups': null, roles: 'Viewer' } }),
     '403 AUTHZ.role.denied'],
   ['auth.scopeClaim', 'scp',

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
-import { localSettings, tokenFor } from '#test/support/settings.ts'
+import { longTokenSettings, tokenFor } from '#test/support/settings.ts'
 import type { Random } from './random.ts'
 import { Violation } from './violation.ts'
 import type { World } from './world.ts'
@@ -17,6 +17,8 @@ export interface Answer extends HttpResponse {
   // biome-ignore lint/suspicious/noExplicitAny: bodies have any shape
   json: any
   correlation: string
+  /** Milliseconds since 1970. */
+  at: number
   /** Who asked; undefined without a credential. */
   by: Identity | undefined
   /** The API key of the request. */
@@ -32,6 +34,8 @@ export interface Intent {
   headers: Record<string, string>
   body?: unknown
   key?: string
+  /** Sent after the key has expired: another request. */
+  isAnother?: boolean
   /** Common to all its attempts, and to other requests; without it, each attempt has its own. */
   correlation?: string
   /** All answers that arrived. */
@@ -73,7 +77,6 @@ export const newHistory = (): History => ({
 
 /** The time at which every schedule begins, so that tokens can be signed once for all of them. */
 export const epoch = Date.UTC(2026, 2, 1)
-const tokenSeconds = 30 * 24 * 3600
 const tokens = new Map<string, Promise<string>>()
 const maxAttempts = 5
 const timeoutMilliseconds = 10_000
@@ -155,6 +158,7 @@ export class Client {
       ...response,
       json: json || undefined,
       correlation,
+      at: scheduler.now,
       by: intent.by,
       apiKey: headers['x-api-key'],
     }
@@ -218,8 +222,8 @@ function isFinal({ status, headers }: Answer): boolean {
 function tokenOf({ tenant, role, sub }: Identity): Promise<string> {
   const name = `${tenant} ${role} ${sub}`
   const scope = 'codes:read codes:write'
-  const signing = { tenant, role, sub, scope, expiresInSeconds: tokenSeconds }
-  const token = tokens.get(name) ?? tokenFor(signing, localSettings, epoch - 10_000)
+  const signing = { tenant, role, sub, scope, expiresInSeconds: longTokenSettings['auth.maxTokenSeconds'] }
+  const token = tokens.get(name) ?? tokenFor(signing, longTokenSettings, epoch - 10_000)
   tokens.set(name, token)
   return token
 }

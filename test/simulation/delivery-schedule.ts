@@ -1,4 +1,5 @@
 import { timestamp } from '#shared/platform/base/clock.ts'
+import type { KeyName } from '#shared/platform/base/secrets.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Write } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -212,7 +213,7 @@ export class SubscriberOperator {
     }
   }
 
-  /** The deployment's secret gets a version, and every subscriber's secrets are encrypted again, as by the command. */
+  /** The key of the secrets gets a version, and every subscriber's secrets are encrypted again, as by the command. */
   async #rotateVersion(): Promise<void> {
     const world = this.#world
     world.secretVersion = `v${Number(world.secretVersion.slice(1)) + 1}`
@@ -278,7 +279,7 @@ export class SubscriberOperator {
   #context() {
     const world = this.#world
     return {
-      versionedKey: (purpose: string, version?: string) => world.versionedKey(purpose, version),
+      versionedKey: (name: KeyName, version?: string) => world.versionedKey(name, version),
       clock: world.faultlessClock,
     }
   }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
+import { type KeyName, keyDerivation } from '#shared/platform/base/secrets.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -76,7 +76,7 @@ export class DeliveryWorld {
   readonly blocked = new Set<string>()
   /** How often each event was fanned out: each time makes a message, or an entry of a held delivery. */
   readonly fanOuts = new Map<string, number>()
-  /** The current version of the deployment's secret. */
+  /** The current version of the key that seals the secrets of subscribers. */
   secretVersion = 'v1'
   /** Messages that are queued or at work. */
   busy = 0
@@ -153,9 +153,9 @@ export class DeliveryWorld {
     for (const { queue, body } of this.deadLetters.splice(0)) this.enqueue(queue, body)
   }
 
-  /** Returns the key for a purpose, of one version of the deployment's secret. */
-  async versionedKey(purpose: string, version = this.secretVersion) {
-    return { key: deriveKey(`secret of the deployment, ${version}`, purpose), version }
+  /** Returns a key of one version of its secret. */
+  async versionedKey(name: KeyName, version = this.secretVersion) {
+    return { key: deriveKey(`the secret of a key, ${version}, long enough`, name), version }
   }
 
   #deliver(queue: QueueName, message: Message, delay: number): void {
@@ -259,7 +259,7 @@ export class DeliveryWorld {
         unblocked.add(tenant)
         return false
       },
-      versionedKey: (purpose: string, version?: string) => this.versionedKey(purpose, version),
+      versionedKey: (name: KeyName, version?: string) => this.versionedKey(name, version),
       log: { alert: () => {}, job: () => {} } as never,
     }
     return { context, read, unblocked }

@@ -165,6 +165,11 @@ export class MemoryStore {
     for (const item of this.all()) if (Number(item.expires_at) < seconds) this.#write(item, undefined)
   }
 
+  /** Takes changes back, as a restore to an earlier time does. @param records the latest changes, in their order */
+  takeBack(records: readonly StreamRecord[]): void {
+    for (const { before, after } of records.toReversed()) this.#set((before ?? after) as Item, before)
+  }
+
   #find({ pk, sk }: Key): Item | undefined {
     return this.#partitions.get(pk)?.items.get(sk)
   }
@@ -179,6 +184,15 @@ export class MemoryStore {
   #write(key: Key, after: Item | undefined): void {
     const before = this.#find(key)
     if (before === undefined && after === undefined) return
+    this.#set(key, after)
+    // DynamoDB reports no change of an item that stays the same.
+    if (before && after && equal(before, after)) return
+    this.#sequence += 1
+    this.#onRecord({ sequence: this.#sequence, before, after })
+  }
+
+  #set(key: Key, after: Item | undefined): void {
+    const before = this.#find(key)
     const partition = this.#partitions.get(key.pk) ?? { sortKeys: [], items: new Map<string, Item>() }
     this.#partitions.set(key.pk, partition)
     const { sortKeys, items } = partition
@@ -190,10 +204,6 @@ export class MemoryStore {
       items.delete(key.sk)
     }
     if (before?.id !== after?.id) this.#reindex(key, before, after)
-    // DynamoDB reports no change of an item that stays the same.
-    if (before && after && equal(before, after)) return
-    this.#sequence += 1
-    this.#onRecord({ sequence: this.#sequence, before, after })
   }
 
   #reindex({ pk, sk }: Key, before: Item | undefined, after: Item | undefined): void {

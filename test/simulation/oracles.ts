@@ -7,7 +7,7 @@ import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { checkCarts } from './cart-oracles.ts'
 import { type Answer, type History, type Intent, idsIn } from './client.ts'
-import { checkOutcomes, checkRefunds, checkRepeatedRefunds } from './refund-oracles.ts'
+import { checkOnePayout, checkOutcomes, checkRefunds, checkRepeatedRefunds } from './refund-oracles.ts'
 import { check, type Of, type Stored } from './violation.ts'
 import { tenants } from './workload.ts'
 import type { World } from './world.ts'
@@ -19,6 +19,7 @@ export function checkEnd(world: World, history: History): void {
   const of = (entity: string) => byEntity.get(entity) ?? []
   const audit = of('audit') as unknown as AuditRecord[]
   checkOneEffect(history, of)
+  checkOnePayout(world, history)
   checkRefunds(world, of)
   checkRepeatedRefunds(history, audit)
   checkOutcomes(world, audit)
@@ -226,7 +227,11 @@ function checkAudit(history: History, audit: readonly AuditRecord[]): void {
     if (action && success && key !== undefined) {
       // Two requests with one key are one action.
       const same = history.intents.filter(
-        (one) => one.key === key && one.operation === operation && one.by === by,
+        (one) =>
+          one.key === key &&
+          one.operation === operation &&
+          one.by === by &&
+          one.isAnother === intent.isAnother,
       )
       const records = recordsOf(same.flatMap((one) => one.correlations))
       const allowed = records.filter((record) => record.result === 'allow' && record.action === action)

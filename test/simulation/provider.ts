@@ -1,4 +1,4 @@
-import type { ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
+import type { EarlierUse, ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
 import type { ProviderRecords, ProviderRefund } from '#shared/refunds/provider-records.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -15,12 +15,17 @@ export interface Payout {
   account: string
   chargeId: string
   amount: number
+  /** The refund that has it now, by its metadata. */
   refundId: string
   tenant: string
+  request: string
+  /** The refund that requested it. */
+  madeFor: string
   providerRefundId: string
   status: PayoutStatus
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, as the next one. */
   createdAt: number
+  changedAt: number
 }
 
 /** An event of the provider about a payout. */
@@ -49,6 +54,9 @@ const lives: Record<string, readonly [AnswerStatus?, ...PayoutStatus[]][]> = {
   none: [[]],
 }
 
+/** The provider keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
+const keyLifeMilliseconds = 20 * 3600_000
+
 /** Milliseconds until a pending payout is settled. */
 const settleDelays = [0, 400, 5000, 60_000]
 /** Milliseconds until an outcome changes again: more than the clocks of the service and the provider differ. */
@@ -56,9 +64,15 @@ const changeDelays = [5000, 60_000]
 /** Milliseconds between a new status and its event. An event may overtake the answer, or a later event. */
 const reportDelays = [0, 0, 500, 10_000, 120_000]
 
+/** The first request with a key, and its answer. */
+interface KnownKey {
+  parameters: string
+  answer: ProviderOutcome
+}
+
 /**
- * A payment provider in memory. It pays the same refund of an account once and repeats its first answer, whatever became
- * of the payout. Charges that start with `pending` are settled later, `declined` ones are not paid at first, and `none`
+ * A payment provider in memory. It carries out a request once for each key of an account and repeats its first answer, whatever
+ * became of the payout. It refuses a key with other parameters, and may forget its keys. Charges that start with `pending` are settled later, `declined` ones are not paid at first, and `none`
  * does not exist.
  */
 export class SimulatedProvider {
@@ -69,44 +83,90 @@ export class SimulatedProvider {
   upcoming = 0
   readonly #scheduler: Scheduler
   readonly #random: Random
-  readonly #answers = new Map<string, ProviderOutcome>()
+  readonly #keys = new Map<string, KnownKey>()
 
   constructor(scheduler: Scheduler, random: Random) {
     this.#scheduler = scheduler
     this.#random = random
   }
 
-  refund(request: ProviderRequest): ProviderOutcome {
-    const key = `${request.account} ${request.refundId}`
-    const known = this.#answers.get(key)
-    if (known) return known.status === 'rejected' ? known : { ...known, replayed: true }
+  refund(request: ProviderRequest): ProviderOutcome | EarlierUse {
+    const { account, chargeId, refundId, amount, isAnother, requestedSince, mayBeLost } = request
+    const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
+    const paid = isOld || mayBeLost ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
+    if (paid) return paid
+    const key = `${account} ${isAnother ? refundId : request.request}`
+    const parameters = JSON.stringify([chargeId, amount, refundId])
+    const known = this.#keys.get(key)
+    if (known && known.parameters !== parameters) return this.#refuse(request)
+    if (known) return known.answer.status === 'rejected' ? known.answer : { ...known.answer, replayed: true }
     const answer = this.#pay(request)
-    this.#answers.set(key, answer)
+    this.#keys.set(key, { parameters, answer })
     return answer
+  }
+
+  /** Expires all keys. */
+  forgetKeys(): void {
+    this.#keys.clear()
   }
 
   /** Returns what became of a refund. */
   find({ account, refundId }: ProviderRequest): ProviderOutcome | undefined {
     const payout = this.payouts.find((one) => one.account === account && one.refundId === refundId)
-    if (!payout) return undefined
-    const { status, providerRefundId } = payout
-    return { status: shownAs(status), providerRefundId, currency: chargeCurrency, replayed: false }
+    return payout && outcomeOf(payout, false)
+  }
+
+  /** Stores the id of a refund with a payout, and may report this change of it. */
+  adopt(id: string, { account, refundId }: ProviderRequest): ProviderOutcome {
+    const payout = this.payouts.find((one) => one.account === account && one.providerRefundId === id)
+    if (!payout) throw new Error(`no payout ${id} in ${account}`)
+    payout.refundId = refundId
+    this.#scheduler.note('provider', `${id} is now of ${refundId}`)
+    const random = this.#random.fork(`adoption of ${id}`)
+    if (payout.status !== 'pending' && random.chance(0.3)) this.#report(payout, random, this.#scheduler.now)
+    return outcomeOf(payout, true)
+  }
+
+  /** Reports the statuses of payouts again, as of the time at which they changed. */
+  repeatReports(isTold: (payout: Payout) => boolean): void {
+    for (const payout of this.payouts.filter((one) => one.status !== 'pending' && isTold(one)))
+      this.#report(payout, this.#random.fork(`repeated ${payout.providerRefundId}`), payout.changedAt)
+  }
+
+  /** Refuses a key with other parameters. */
+  #refuse(request: ProviderRequest): ProviderOutcome | EarlierUse {
+    if (request.isAnother) throw new Error('the key of a refund stands for another one')
+    const ofCharge = this.#search(request, ({ chargeId }) => chargeId === request.chargeId)
+    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'met' }
+    return this.#search(request, ({ createdAt }) => createdAt >= request.paidSince) ?? { status: 'met' }
+  }
+
+  /** Finds the payout of a refund, or else the latest one of the same request. */
+  #search(
+    { account, refundId, request, isAnother }: ProviderRequest,
+    isSelected: (payout: Payout) => boolean,
+  ): ProviderOutcome | EarlierUse | undefined {
+    const selected = this.payouts.filter((one) => one.account === account && isSelected(one))
+    const own = selected.find((one) => one.refundId === refundId)
+    if (own) return outcomeOf(own, true)
+    const earlier = isAnother ? undefined : selected.findLast((one) => one.request === request)
+    return earlier && { status: 'met', payout: recordOf(earlier) }
   }
 
   /** The provider's own records. Each account also has a payout that the service did not request. */
   records(): ProviderRecords {
-    const recordOf = ({ providerRefundId: id, status, createdAt, ...payout }: Payout): ProviderRefund => ({
-      ...payout,
-      id,
-      status: shownAs(status),
-      currency: chargeCurrency,
-      createdAt: Math.floor(createdAt / 1000) * 1000,
-    })
     const { payouts } = this
     return {
       async *list({ account, from, to }) {
         const own = payouts.filter((payout) => payout.account === account).map(recordOf)
-        const other = { refundId: undefined, chargeId: 'charge-1', amount: 1, currency: chargeCurrency }
+        const other = {
+          refundId: undefined,
+          tenant: undefined,
+          request: undefined,
+          chargeId: 'charge-1',
+          amount: 1,
+          currency: chargeCurrency,
+        }
         const all = [...own, { ...other, id: 're_0', status: 'succeeded' as const, createdAt: from }]
         const listed = all.filter(({ createdAt }) => createdAt >= from && createdAt < to)
         yield* listed.toSorted((a, b) => b.createdAt - a.createdAt)
@@ -118,7 +178,7 @@ export class SimulatedProvider {
     }
   }
 
-  #pay({ account, chargeId, amount, refundId, tenant }: ProviderRequest): ProviderOutcome {
+  #pay({ account, chargeId, amount, refundId, tenant, request }: ProviderRequest): ProviderOutcome {
     // The same for the same refund, whatever else happens.
     const random = this.#random.fork(refundId)
     const [word = ''] = chargeId.split('-')
@@ -128,10 +188,11 @@ export class SimulatedProvider {
       return { status: 'rejected', reason: 'exceeds_charge' }
     const providerRefundId = `re_${this.payouts.length + 1}`
     const createdAt = this.#scheduler.now
-    const payout = { account, chargeId, amount, refundId, tenant, providerRefundId, status: first, createdAt }
+    const of = { account, chargeId, amount, refundId, tenant, request, madeFor: refundId }
+    const payout = { ...of, providerRefundId, status: first, createdAt, changedAt: createdAt }
     this.payouts.push(payout)
     this.#scheduler.note('provider', `${refundId} is ${first}, then ${later.join(', ') || 'stays'}`)
-    if (first !== 'pending' && random.chance(0.3)) this.#report(payout, random)
+    if (first !== 'pending' && random.chance(0.3)) this.#report(payout, random, createdAt)
     this.#continue(payout, later, random)
     return { status: first, providerRefundId, currency: chargeCurrency, replayed: false }
   }
@@ -155,18 +216,29 @@ export class SimulatedProvider {
       // The charge may have been paid out to others meanwhile.
       if (status === 'failed' && amount > this.#rest(account, chargeId)) return
       payout.status = next
+      payout.changedAt = this.#scheduler.now
       this.#scheduler.note('provider', `${payout.refundId} is ${next}`)
       // Of a payout that was pending, the event may be lost: the service asks about it.
-      if (status !== 'pending' || later.length > 0 || random.chance(0.8)) this.#report(payout, random)
+      if (status !== 'pending' || later.length > 0 || random.chance(0.8))
+        this.#report(payout, random, payout.changedAt)
       this.#continue(payout, later, random)
     })
   }
 
-  #report(payout: Payout, random: Random): void {
+  #report(payout: Payout, random: Random, occurredAt: number): void {
     const type = payout.status === 'succeeded' ? 'refund.succeeded' : 'refund.failed'
     const [delay, times] = [random.pick(reportDelays), random.chance(0.3) ? 2 : 1]
-    this.onReport({ type, payout: { ...payout }, occurredAt: this.#scheduler.now, delay, times })
+    this.onReport({ type, payout: { ...payout }, occurredAt, delay, times })
   }
+}
+
+function outcomeOf({ status, providerRefundId }: Payout, replayed: boolean): ProviderOutcome {
+  return { status: shownAs(status), providerRefundId, currency: chargeCurrency, replayed }
+}
+
+function recordOf({ providerRefundId: id, status, createdAt, ...payout }: Payout): ProviderRefund {
+  const at = Math.floor(createdAt / 1000) * 1000
+  return { ...payout, id, status: shownAs(status), currency: chargeCurrency, createdAt: at }
 }
 
 /** A payout that was reversed looks like one that has failed. */

@@ -2,7 +2,7 @@ import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { LedgerEntry } from '#shared/refunds/refund-store.ts'
-import type { History } from './client.ts'
+import type { History, Intent } from './client.ts'
 import { captured, chargeCurrency, type Payout, type PayoutStatus } from './provider.ts'
 import { check, type Of } from './violation.ts'
 import type { World } from './world.ts'
@@ -92,15 +92,37 @@ function checkBooks(refund: Refund, entries: readonly LedgerEntry[], payout: Pay
 
 /** Each key has created one refund, whichever API key was used. */
 export function checkRepeatedRefunds({ intents }: History, audit: readonly AuditRecord[]): void {
+  for (const [name, targets] of refundsByRequest(intents, audit))
+    check(targets.size <= 1, 'one effect per key', () => `${name} created ${targets.size} refunds`)
+}
+
+/** Returns the targets of the started refunds, by the request of a caller. */
+function refundsByRequest(
+  intents: readonly Intent[],
+  audit: readonly AuditRecord[],
+): Map<string, Set<string>> {
   const started = audit.filter(({ action, result }) => action === 'refund' && result === 'allow')
   const byCorrelation = Map.groupBy(started, ({ correlation_id }) => correlation_id)
   const created = intents.filter(({ operation }) => operation === 'refunds.create')
-  for (const [name, same] of Map.groupBy(created, ({ key, by }) => `${key} of ${by?.tenant}`)) {
+  const nameOf = ({ key, by, isAnother }: Intent) => `${key} of ${by?.tenant}${isAnother ? ' again' : ''}`
+  const requests = [...Map.groupBy(created, nameOf)].map(([name, same]) => {
     const records = same.flatMap(({ correlations }) =>
       correlations.flatMap((id) => byCorrelation.get(id) ?? []),
     )
-    const targets = new Set(records.map(({ target }) => target))
-    check(targets.size <= 1, 'one effect per key', () => `${name} created ${targets.size} refunds`)
+    return [name, new Set(records.map(({ target }) => target))] as const
+  })
+  return new Map(requests)
+}
+
+/** The provider has paid each request of a caller once, whatever the table has lost. */
+export function checkOnePayout({ records, lost, provider }: World, { intents }: History): void {
+  const audit = [...lost, ...records].flatMap(({ after }) =>
+    after && ownerOf(after.pk).entity === 'audit' ? [after as unknown as AuditRecord] : [],
+  )
+  for (const [name, targets] of refundsByRequest(intents, audit)) {
+    const payouts = provider.payouts.filter(({ madeFor }) => targets.has(`refund/${madeFor}`))
+    const show = () => `${name} was paid ${payouts.map((one) => one.providerRefundId)} for ${[...targets]}`
+    check(payouts.length <= 1, 'one payout for each request of a caller', show)
   }
 }
 

@@ -2,7 +2,7 @@ import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { checkLines } from './cart-oracles.ts'
-import { Client, epoch, type History, newHistory } from './client.ts'
+import { Client, epoch, type History, type Intent, newHistory } from './client.ts'
 import { deliverEvents } from './delivery-schedule.ts'
 import { raceHolds } from './hold-race.ts'
 import { addApiKey, compareWithProvider } from './operator.ts'
@@ -10,6 +10,7 @@ import { checkEnd } from './oracles.ts'
 import { type FaultKind, type Faults, faultKinds } from './process.ts'
 import { sendReports } from './provider-events.ts'
 import { Random } from './random.ts'
+import { goBack, refundsOf, repeatRefunds } from './restore.ts'
 import { Scheduler } from './scheduler.ts'
 import { Violation } from './violation.ts'
 import { type ActName, acts, tenants } from './workload.ts'
@@ -125,6 +126,8 @@ async function story(
   const kinds = (Object.keys(acts) as ActName[]).filter(() => random.chance(0.4))
   // Later acts need what earlier ones create.
   const useful: ActName[] = [...kinds, 'order', 'createCode', 'updateCart', 'webhook']
+  const isRestored = policy === policies[0] && random.fork('restores').chance(0.1)
+  if (isRestored) useful.push('refund', 'refund', 'refund', 'refund')
   const window = random.pick([500, 5000, 60_000])
   const count = 5 + random.int(6)
   const crowd = crowdOf(random.fork('crowd'), world)
@@ -137,7 +140,8 @@ async function story(
     await scheduler.sleep(delay)
     await acts[act](new Client(name, world, history))
   })
-  if (random.chance(0.25)) {
+  // A charge is in one account: its refunds are never repeated in another one.
+  if (random.chance(0.25) && !isRestored) {
     scheduler.after(window / 2, () => {
       scheduler.note('deployment', 'new settings')
       world.deploy(policy.second[policy.first.indexOf(world.settings)] as Settings)
@@ -155,6 +159,17 @@ async function story(
   await settle(world)
   world.redrive('webhooks', (id) => !history.misfits.has(id))
   await settle(world)
+  if (isRestored && refundsOf(history).length > 0) {
+    goBack(world, history)
+    faults.active = true
+    await repeatRefunds(world, history, 'repeats')
+    faults.active = false
+    // Once more while the keys are valid: some have not come through.
+    await repeatRefunds(world, history, 'repeats-again')
+    await settle(world)
+    world.redrive('webhooks', (id) => !history.misfits.has(id))
+    await settle(world)
+  }
   await comeBack(world, history)
   await settle(world)
   // The update repairs lines.
@@ -263,12 +278,25 @@ async function updateCarts(world: World, history: History): Promise<void> {
   }
 }
 
-/** Every client sends its requests again with their keys; sometimes only after the keys have expired. */
+/** Sends a request whose key has expired: it is another refund. */
+async function refundAgain(client: Client, { answers, ...request }: Intent): Promise<void> {
+  const earlier = answers.find(({ status }) => status === 201)
+  const answer = await client.send({ ...request, isAnother: true })
+  if (earlier && answer?.status === 201 && answer.json.id === earlier.json.id)
+    throw new Violation('a key that has expired is new', `${request.key} is answered ${answer.body}`)
+}
+
+/** Every client sends its requests again with their keys; sometimes refunds only, after the keys have expired. */
 async function comeBack(world: World, history: History): Promise<void> {
   const { random, scheduler } = world
   const isLate = random.chance(0.15)
-  if (isLate) scheduler.now += dayMilliseconds
-  const keyed = history.intents.filter(({ key, answers }) => key !== undefined && answers.length > 0)
   const client = new Client('again', world, history)
-  for (const intent of isLate ? [] : keyed) await client.resend(intent)
+  if (isLate) {
+    scheduler.now += dayMilliseconds
+    if (random.fork('keys').chance(0.5)) world.provider.forgetKeys()
+    for (const intent of refundsOf(history)) await refundAgain(client, intent)
+    return
+  }
+  const keyed = history.intents.filter(({ key, answers }) => key !== undefined && answers.length > 0)
+  for (const intent of new Set([...keyed, ...refundsOf(history)])) await client.resend(intent)
 }

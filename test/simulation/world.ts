@@ -47,9 +47,10 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { longTokenSettings } from '#test/support/settings.ts'
 import { webhookSecret } from '#test/support/signed-events.ts'
 import { stripeSecret } from '#test/support/stripe-events.ts'
 import { testKeys } from '#test/support/test-keys.ts'
@@ -68,6 +69,11 @@ interface HttpCall {
   headers: Record<string, string>
   body: Uint8Array | undefined
   sourceAddress: string
+}
+
+/** A change of the table, with its time in milliseconds since 1970. */
+interface TimedRecord extends StreamRecord {
+  at: number
 }
 
 /** A message that a queue has given up. */
@@ -91,7 +97,7 @@ smallestChunk.rows = 2
 const states = importStates()
 const pendingEntities = new Set<string>(pendingWork)
 /** No deployment changes the settings of tokens. */
-const verifier = tokenVerifier(localSettings)
+const verifier = tokenVerifier(longTokenSettings)
 const gateways = new Map<Settings, GatewayRoute[]>()
 
 interface GatewayRoute {
@@ -115,10 +121,12 @@ export class World {
   #before: Settings | undefined
   /** All clients use one tenant and one cart. */
   isCrowded = false
-  /** All changes of the table. */
-  readonly records: StreamRecord[] = []
-  /** All events on the bus, also those that were published twice. */
-  readonly published: PublishedEvent[] = []
+  /** All changes of the table that it has not lost. */
+  records: TimedRecord[] = []
+  /** The changes that it has lost, when it went back to an earlier time. */
+  lost: TimedRecord[] = []
+  /** All events on the bus of changes that are not lost, also those that were published twice. */
+  published: PublishedEvent[] = []
   readonly deadLetters: DeadLetter[] = []
   /** Events and tasks that the functions of the stream refused or set aside, in words. */
   readonly unpublished: string[] = []
@@ -137,6 +145,7 @@ export class World {
   readonly #shards: { records: StreamRecord[]; consumers: (() => void)[] }[]
   readonly #workflows = new Map<string, 'running' | 'ended'>()
   readonly #endpoints: Endpoint[]
+  readonly #running = new Set<Process>()
   #busy = 0
   #spawned = 0
 
@@ -241,6 +250,25 @@ export class World {
     }
   }
 
+  /**
+   * The table goes back to an earlier time. No process outlives a restore, not even a frozen one. API keys are carried over as they stand. Tasks whose
+   * work is lost are queued again.
+   */
+  goBack(to: number): void {
+    for (const process of this.#running) process.crash()
+    const isLost = ({ at, before, after }: TimedRecord) =>
+      at > to && ownerOf((after ?? before)?.pk ?? '').entity !== 'api_key'
+    this.lost = this.records.filter(isLost)
+    this.records = this.records.filter((record) => !isLost(record))
+    this.store.takeBack(this.lost)
+    const kept = new Set(
+      this.records.flatMap(({ after }) => (after ? eventsOf(after) : [])).map(({ event_id }) => event_id),
+    )
+    this.published = this.published.filter(({ event_id }) => kept.has(event_id))
+    for (const { task } of this.store.all() as { task?: { queue: TaskQueue; body: string } }[])
+      if (task) this.enqueue(task.queue, task.body)
+  }
+
   /** An operator returns the messages that a queue has given up. */
   redrive(queue: TaskQueue, isFit: (body: string) => boolean): void {
     const letters = this.deadLetters.splice(0)
@@ -318,10 +346,12 @@ export class World {
 
   /** Runs work in a process. Rejects when the process dies. */
   #run<T>(process: Process, work: () => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
+    this.#running.add(process)
+    const run = new Promise<T>((resolve, reject) => {
       process.onCrash = () => reject(new Error('the process died'))
       work().then(resolve, reject)
     })
+    return run.finally(() => this.#running.delete(process))
   }
 
   /** Rejects if work takes longer than an invocation of a function. The work goes on. */
@@ -349,7 +379,7 @@ export class World {
       // Each process serves one request.
       remember: (_, load) => load(),
       ...testKeys,
-      environment: () => undefined,
+      environment: (name) => (name === 'DEPLOYMENT' ? 'commerce-simulated' : undefined),
     }
   }
 
@@ -402,6 +432,7 @@ export class World {
       available(process.call({ name, effect, timeoutMilliseconds: budget.remaining() }))
     return {
       refund: (request, budget) => reach('pay', () => this.provider.refund(request), budget),
+      adopt: (id, request, budget) => reach('adopt-payout', () => this.provider.adopt(id, request), budget),
       find: (request, budget) => reach('find-payout', () => this.provider.find(request), budget),
     }
   }
@@ -497,7 +528,7 @@ export class World {
   }
 
   #stream(record: StreamRecord): void {
-    this.records.push(record)
+    this.records.push({ ...record, at: this.scheduler.now })
     const { pk = '' } = record.after ?? record.before ?? {}
     // All changes of an item are in one shard.
     const sum = [...pk].reduce((total, one) => total + one.charCodeAt(0), 0)

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { deployedRuntime } from '#shared/platform/aws/runtime.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import type { SecretRead } from '#shared/platform/base/secrets.ts'
+import type { KeyName, SecretRead } from '#shared/platform/base/secrets.ts'
 import {
   newSecret,
   openSecret,
@@ -15,28 +15,28 @@ import { localSettings } from '#test/support/settings.ts'
 const owner = { id: 'subscriber-1', tenant_id: 'acme' }
 const secret = newSecret(systemClock.randomBytes)
 
-/** The deployment's secret in Secrets Manager, with the versions that exist. */
+/** The secret of the key in Secrets Manager, with the versions that exist. */
 function storedSecret() {
-  const versions = new Map([['version-1', 'the first secret of the deployment']])
+  const versions = new Map([['version-1', 'the first secret of the key that seals']])
   const reads: (string | undefined)[] = []
-  const deploymentSecret = async (_arn: string, { version }: SecretRead) => {
+  const readSecret = async (_arn: string, { version }: SecretRead) => {
     reads.push(version)
     const found = version ?? [...versions.keys()].at(-1) ?? ''
     const text = versions.get(found)
     if (text === undefined) throw new Error('ResourceNotFoundException')
     return { text, version: found }
   }
-  return { versions, reads, deploymentSecret }
+  return { versions, reads, readSecret }
 }
 
 /** The work of a process. @param current the version that it knows as the current one; the newest if absent */
-function workOf({ deploymentSecret }: ReturnType<typeof storedSecret>, current?: string) {
-  process.env.SECRET_ARN = 'arn'
+function workOf({ readSecret }: ReturnType<typeof storedSecret>, current?: string) {
+  process.env.SUBSCRIBERS_SECRET_ARN = 'arn'
   const { versionedKey } = deployedRuntime(
     {
-      deploymentSecret: (arn, reading) => {
+      secret: (arn, reading) => {
         const version = reading.version ?? current
-        return deploymentSecret(arn, version === undefined ? reading : { ...reading, version })
+        return readSecret(arn, version === undefined ? reading : { ...reading, version })
       },
     },
     localSettings,
@@ -44,7 +44,7 @@ function workOf({ deploymentSecret }: ReturnType<typeof storedSecret>, current?:
   const budget = startBudget(systemClock, 60_000)
   return {
     clock: systemClock,
-    versionedKey: (purpose: string, version?: string) => versionedKey(purpose, budget, version),
+    versionedKey: (name: KeyName, version?: string) => versionedKey(name, budget, version),
   }
 }
 
@@ -63,17 +63,17 @@ describe('a sealed secret', () => {
     await expect(openSecret(sealed, other, work)).rejects.toThrow()
   })
 
-  test('opens after a rotation of the secret of the deployment', async () => {
+  test('opens after a rotation of the key', async () => {
     const stored = storedSecret()
     const sealed = await sealSecret(secret, owner, workOf(stored))
-    stored.versions.set('version-2', 'the second secret of the deployment')
+    stored.versions.set('version-2', 'the second secret of the key that seals')
     expect(await openSecret(sealed, owner, workOf(stored))).toBe(secret)
   })
 
   test('that is sealed again after the rotation does not need the old version', async () => {
     const stored = storedSecret()
     const sealed = await sealSecret(secret, owner, workOf(stored))
-    stored.versions.set('version-2', 'the second secret of the deployment')
+    stored.versions.set('version-2', 'the second secret of the key that seals')
     const work = workOf(stored)
     const again = await sealSecret(await openSecret(sealed, owner, work), owner, work)
     stored.versions.delete('version-1')
@@ -83,7 +83,7 @@ describe('a sealed secret', () => {
   test('does not open when the version that sealed it is gone', async () => {
     const stored = storedSecret()
     const sealed = await sealSecret(secret, owner, workOf(stored))
-    stored.versions.set('version-2', 'the second secret of the deployment')
+    stored.versions.set('version-2', 'the second secret of the key that seals')
     stored.versions.delete('version-1')
     await expect(openSecret(sealed, owner, workOf(stored))).rejects.toMatchObject({
       code: 'DEPENDENCY.unavailable',
@@ -99,7 +99,7 @@ describe('a sealed secret', () => {
 
   test('of another process that knows a newer version opens', async () => {
     const stored = storedSecret()
-    stored.versions.set('version-2', 'the second secret of the deployment')
+    stored.versions.set('version-2', 'the second secret of the key that seals')
     const sealed = await sealSecret(secret, owner, workOf(stored))
     expect(await openSecret(sealed, owner, workOf(stored, 'version-1'))).toBe(secret)
   })

@@ -39,6 +39,8 @@ export function unknownParts({ name, flags }: CommandLine): string[] {
 
 /** The flags with which a command asks, if it does not always. */
 const asksWith: Readonly<Record<string, readonly string[]>> = {
+  // It asks with --adopt, and shows what it found: a person decides.
+  'refunds reconcile': [],
   'subscribers resume': ['skip'],
   'subscribers rotate-secret': ['overlap'],
   'webhook secret': ['generate', 'set-stdin', 'drop-old'],

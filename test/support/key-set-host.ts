@@ -63,6 +63,7 @@ export async function tokenBy(
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header })
     .setIssuer(issuer?.issuer ?? '')
     .setAudience(issuer?.audience ?? '')
+    .setIssuedAt(Math.floor(now / 1000))
     .setExpirationTime(Math.floor(now / 1000) + 86_400)
     .sign(privateKey)
 }

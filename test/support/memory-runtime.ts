@@ -62,7 +62,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
     isBlocked: async () => false,
     remember: (_, load) => load(),
     ...testKeys,
-    environment: () => undefined,
+    environment: (name) => (name === 'DEPLOYMENT' ? 'commerce-test' : undefined),
     beforeCall: () => {},
     afterCall: () => {},
   }

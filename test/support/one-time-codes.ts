@@ -1,5 +1,6 @@
-import { codeKeyPurpose, digitsOf } from '#shared/otp/code-digits.ts'
-import { findMail, mailKeyPurpose, openMail } from '#shared/otp/code-mail.ts'
+import { digitsOf } from '#shared/otp/code-digits.ts'
+import { findCode } from '#shared/otp/code-item.ts'
+import { findMail, openMail } from '#shared/otp/code-mail.ts'
 import type { Answer, Service } from './service.ts'
 
 let emails = 0
@@ -19,9 +20,11 @@ export const verifyCode = (service: Service, email: string, code: string, how: H
 export async function mailOf({ table, runtime, settings }: Service, messageId: string) {
   const mail = await findMail(table, messageId)
   if (!mail?.sealed) throw new Error(`no mail waits under ${messageId}`)
-  const content = openMail(await runtime.derivedKey(mailKeyPurpose), messageId, mail.sealed)
-  const key = await runtime.derivedKey(codeKeyPurpose)
-  return { ...content, code: digitsOf(key, mail, mail.code_id, settings['otp.code'].digits) }
+  const { email } = openMail(await runtime.derivedKey('mails'), messageId, mail.sealed)
+  const key = await runtime.derivedKey('one_time_codes')
+  const { salt } = (await findCode(table, mail))?.codes.find(({ id }) => id === mail.code_id) ?? {}
+  if (salt === undefined) throw new Error(`no code is open for ${messageId}`)
+  return { email, code: digitsOf(key, { email, salt }, settings['otp.code'].digits) }
 }
 
 /** Requests a code, and reads it as its receiver would. */

@@ -125,7 +125,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     isBlocked: options.remembers ? blockCheck(clock) : async () => false,
     remember: options.remembers ? processMemory(clock) : (_, load) => load(),
     ...testKeys,
-    environment: (name) => (name === 'METHODS' ? methods : process.env[name]),
+    environment: (name) => ({ METHODS: methods, DEPLOYMENT: 'commerce-test' })[name] ?? process.env[name],
   }
   const headersRead = new Set<string>()
   const table = openTable(tableName)

@@ -26,6 +26,8 @@ export const longTimeoutSettings: Settings = {
   ...localSettings,
   'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], maxMilliseconds: 100_000 },
 }
+/** The local settings for tokens that are signed once for a long simulated time. */
+export const longTokenSettings: Settings = { ...localSettings, 'auth.maxTokenSeconds': 30 * 24 * 3600 }
 /** The local settings without a lower limit of X-Request-Timeout, for requests whose time is up early. */
 export const shortTimeoutSettings: Settings = {
   ...localSettings,

@@ -10,7 +10,7 @@ export const playedBy: Readonly<Record<string, string>> = {
   'Dead letters': campaign,
   'Rotate the key that signs webhooks': campaign,
   'Rotate an API key, end a session': campaign,
-  'Rotate the secret of the deployment': campaign,
+  'Rotate a key of the service': campaign,
   Subscribers: campaign,
   'Connect the account of a tenant': campaign,
   'Compare refunds with the payment provider': campaign,
@@ -105,13 +105,13 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       },
     },
   ],
-  'Rotate the secret of the deployment': [
+  'Rotate a key of the service': [
     {
       command: 'aws secretsmanager',
       because: 'the tests store the new value with the SDK',
       test: {
         file: 'test/subscribers/signing-secret.test.ts',
-        title: 'opens after a rotation of the secret of the deployment',
+        title: 'opens after a rotation of the key',
       },
     },
   ],

@@ -1,16 +1,18 @@
-import { keyDerivation } from '#shared/platform/base/secrets.ts'
+import { type KeyName, keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Runtime } from '#shared/platform/request/context.ts'
 
-/** The deployment secret of the tests. */
-export const testSecret = 'a secret of the tests, long enough'
+/** Returns the secret of a key in the tests. */
+export function testSecret(name: KeyName): string {
+  return `the secret ${name} of the tests, long enough`
+}
 
 const deriveKey = keyDerivation()
 
-/** The keys of a runtime, derived from the secret of the tests. */
+/** The keys of a runtime, derived from the secrets of the tests. */
 export const testKeys = {
-  derivedKey: async (purpose) => deriveKey(testSecret, purpose),
-  versionedKey: async (purpose, _budget, version = 'v1') => ({
-    key: deriveKey(testSecret, purpose),
+  derivedKey: async (name) => deriveKey(testSecret(name), name),
+  versionedKey: async (name, _budget, version = 'v1') => ({
+    key: deriveKey(testSecret(name), name),
     version,
   }),
 } satisfies Pick<Runtime, 'derivedKey' | 'versionedKey'>

@@ -1,16 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
-import { adjacentId, lastIdAt, newId, systemClock } from '#shared/platform/base/clock.ts'
+import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import {
   type Entity,
   entities,
-  type Item,
   isEntity,
   keyOf,
   maxShards,
   ownerOf,
   partitionsOf,
-  pendingKeyOf,
-  pendingPartitionsOf,
   shardsOf,
   tenantPattern,
 } from '#shared/platform/table/keys.ts'
@@ -20,18 +17,13 @@ import {
   inParallel,
   inState,
   keyOfChange,
-  pendingEntries,
   put,
-  type Range,
   readCapacity,
   remove,
   replace,
   roundRobin,
-  type Table,
   writeCapacity,
 } from '#shared/platform/table/table.ts'
-import { idAt } from '#test/support/ids.ts'
-import { memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const key = { pk: 'order#acme#0', sk: '1' }
 
@@ -175,65 +167,6 @@ describe('a key', () => {
 
   test('of another form has no owner', () => {
     expect(ownerOf('')).toEqual({ entity: '', tenant: '' })
-  })
-})
-
-describe('the entries of pending work', () => {
-  const partitions = pendingPartitionsOf('pending-saga')
-  const runtime = memoryRuntime()
-  const at = runtime.clock.now()
-  const entryOf = (id: string): Item => ({ ...pendingKeyOf('pending-saga', id) })
-  const entryAt = (milliseconds: number) => entryOf(idAt(at + milliseconds))
-  const entriesOf = (table: Table) => pendingEntries(table, 'pending-saga', at + 2000)
-
-  test('have a fixed number of partitions, which is a part of their keys', () => {
-    expect(partitions).toEqual(Array.from({ length: 32 }, (_, shard) => `pending-saga#${shard}`))
-    expect(pendingKeyOf('open-refund', 'r1')).toEqual({ pk: 'open-refund#6', sk: 'r1' })
-  })
-
-  test('use all partitions', () => {
-    const used = new Set(Array.from({ length: 500 }, (_, n) => pendingKeyOf('pending-saga', `e${n}`).pk))
-    expect([...used].toSorted()).toEqual(partitions.toSorted())
-  })
-
-  test('are those up to a time in all partitions, oldest first', async () => {
-    const entries = Array.from({ length: 100 }, (_, n) => entryAt(n))
-    const last = entryOf(lastIdAt(at + 2000))
-    for (const item of [...entries, last, entryAt(2001)]) await runtime.table.put({ item, condition: 'none' })
-    expect(await entriesOf(runtime.table)).toEqual([...entries, last])
-  })
-
-  /** A table whose first partition returns these pages. */
-  function pagesOf(...pages: Item[][]) {
-    const ranges: Range[] = []
-    const table = {
-      ...runtime.table,
-      async readRange(range: Range) {
-        if (range.partition !== partitions[0]) return { items: [], exhausted: true }
-        ranges.push(range)
-        return { items: pages[ranges.length - 1] ?? [], exhausted: ranges.length === pages.length }
-      },
-    }
-    return { table, ranges }
-  }
-
-  test('are read page by page until none is left', async () => {
-    const first = entryAt(1)
-    const { table, ranges } = pagesOf([first], [entryAt(2)], [entryAt(3)])
-    expect(await entriesOf(table)).toHaveLength(3)
-    expect(ranges.map(({ limit, descending }) => [limit, descending])).toEqual([
-      [1000, false],
-      [999, false],
-      [998, false],
-    ])
-    expect(ranges[1]?.low).toBe(adjacentId(first.sk, 1))
-  })
-
-  test('are at most 1,000 of a partition', async () => {
-    const page = (first: number) => Array.from({ length: 500 }, (_, n) => entryAt(first + n))
-    const { table, ranges } = pagesOf(page(0), page(500), page(1000))
-    expect(await entriesOf(table)).toHaveLength(1000)
-    expect(ranges).toHaveLength(2)
   })
 })
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commandsPage } from '#bin/cli/commands-page.ts'
@@ -11,10 +12,12 @@ import type { Settings } from '#shared/settings/register.ts'
 import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { clientTypes } from './client-types.ts'
+import { withTakeovers } from './takeovers.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** The guides with tables of a deployment. */
 const guides = ['docs/guides/access.md', 'docs/guides/receive.md']
+const securityPage = 'docs/security.md'
 const scalingPage = 'docs/scaling.md'
 
 /** Returns the text of every generated file that describes a deployment with this profile, by its path. */
@@ -36,6 +39,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
+    [securityPage]: withTakeovers(readFileSync(join(root, securityPage), 'utf8')),
     'docs/settings.md': settingsPage(),
     'shared/settings/profile.schema.json': `${compactJson(profileSchema())}\n`,
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,

@@ -36,7 +36,10 @@ beforeEach(() => {
 async function start(of: Partial<Refund> = {}): Promise<Refund> {
   const id = newId(systemClock)
   const refund = {
-    ...makeRefund({ charge_id: 'ch_1', amount: 700 }, { id, tenant_id: tenant, account: `acct_${tenant}` }),
+    ...makeRefund(
+      { charge_id: 'ch_1', amount: 700 },
+      { id, tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' },
+    ),
     ...of,
   }
   await service.table.transact(startWrites(refund, settings))

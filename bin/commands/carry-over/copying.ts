@@ -2,7 +2,8 @@ import {
   BatchGetCommand,
   BatchWriteCommand,
   type DynamoDBDocumentClient,
-  paginateQuery,
+  paginateScan,
+  QueryCommand,
 } from '@aws-sdk/lib-dynamodb'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
 
@@ -33,22 +34,6 @@ export async function writeAll({ client, target }: Copying, all: readonly WriteR
   }
 }
 
-/** Yields the items of a partition by pages. @param from the smallest sort key */
-export async function* pagesOf(
-  client: DynamoDBDocumentClient,
-  TableName: string,
-  partition: string,
-  from = ' ',
-): AsyncGenerator<Item[]> {
-  const ofPartition = {
-    TableName,
-    KeyConditionExpression: 'pk = :partition AND sk >= :from',
-    ExpressionAttributeValues: { ':partition': partition, ':from': from },
-    ConsistentRead: true,
-  }
-  for await (const { Items = [] } of paginateQuery({ client }, ofPartition)) yield Items as Item[]
-}
-
 /** Returns the items of a table that exist, in no order. */
 export async function itemsAt(
   client: DynamoDBDocumentClient,
@@ -68,17 +53,42 @@ export async function itemsAt(
   return items
 }
 
-/** Makes a partition of the target that of the source. @returns the number of its items */
-export async function copyPartition(copying: Copying, partition: string): Promise<number> {
-  const { client, source, target } = copying
-  const kept = new Set<string>()
-  for await (const page of pagesOf(client, source, partition)) {
-    await writeAll(copying, page.map(putOf))
-    for (const { sk } of page) kept.add(sk)
-  }
-  for await (const page of pagesOf(client, target, partition)) {
-    const others = page.filter(({ sk }) => !kept.has(sk))
-    await writeAll(copying, others.map(removalOf))
-  }
-  return kept.size
+/** Returns whether a table has items in one of these partitions. */
+export async function hasItems(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  partitions: readonly string[],
+): Promise<boolean> {
+  const counts = await Promise.all(
+    partitions.map(async (partition) => {
+      const ofPartition = {
+        TableName,
+        KeyConditionExpression: 'pk = :partition',
+        ExpressionAttributeValues: { ':partition': partition },
+        ConsistentRead: true,
+        Limit: 1,
+      }
+      return (await client.send(new QueryCommand(ofPartition))).Count ?? 0
+    }),
+  )
+  return counts.some((count) => count > 0)
+}
+
+/** The parts of a table that are read in parallel. */
+const segments = 16
+
+/** Works on the items of a whole table that a filter selects, page by page. */
+export async function scanAll(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  { filter, values }: { filter: string; values: Record<string, string> },
+  work: (page: Item[]) => Promise<void>,
+): Promise<void> {
+  const selected = { FilterExpression: filter, ExpressionAttributeValues: values, ConsistentRead: true }
+  await Promise.all(
+    Array.from({ length: segments }, async (_, Segment) => {
+      const segment = { TableName, ...selected, Segment, TotalSegments: segments }
+      for await (const { Items = [] } of paginateScan({ client }, segment)) await work(Items as Item[])
+    }),
+  )
 }

@@ -19,7 +19,7 @@ interface ReEncrypted {
 }
 
 /**
- * Encrypts the secrets of all subscribers with the current version of the deployment's secret. Those that are encrypted
+ * Encrypts the secrets of all subscribers with the current version of their key. Those that are encrypted
  * with it already are left as they are, so an interrupted run is repeated.
  */
 export async function reEncrypt(

@@ -7,14 +7,15 @@ import {
   entities,
   type Item,
   type Key,
-  type PendingWork,
   partitionsOf,
   pendingKeyOf,
 } from '#shared/platform/table/keys.ts'
-import { type Change, pendingEntries, type Refusal, type Update } from '#shared/platform/table/table.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
+import type { Change, Refusal, Update } from '#shared/platform/table/table.ts'
 import { ownerKey } from '#shared/refunds/accounts.ts'
 import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import type { Report } from '../../cli/output.ts'
+import { pendingSagasOf, tryNow } from '../pending-sagas.ts'
 import { auditOfOperator, type Operator } from '../tenant-records.ts'
 import { blockTenant } from './block-tenant.ts'
 import { LeaseLost, maxWaitMilliseconds, type PurgeLease, purgeLease } from './purge-lease.ts'
@@ -142,24 +143,26 @@ function underHold(tenant: string): Error {
 }
 
 /** Returns the entities to delete. The audit is the last, because the deletion of the others stops its writers. */
-function purgedEntities(withAudit: boolean): Entity[] {
+export function purgedEntities(withAudit: boolean): Entity[] {
   const kept = ['audit', 'legal_hold']
   const others = (Object.keys(entities) as Entity[]).filter((entity) => !kept.includes(entity))
   return withAudit ? [...others, 'audit'] : others
 }
 
 /**
- * Cancels the imports of a blocked tenant, and waits for them and for its interrupted refunds. A sweeper finishes these
- * within minutes.
- * @throws Error if some do not end
+ * Cancels the imports of a blocked tenant, and waits for them and for its interrupted refunds. These are made due, whatever
+ * their pause, so the sweeper tries them each minute.
+ * @throws Error if some do not end: what a refund in flight pays must be booked
  */
 async function endWork(operator: Operator, tenant: string, report: Report): Promise<void> {
   const { table, clock } = operator
   const until = clock.now() + maxWaitMilliseconds
   for (;;) {
-    const imports = await entriesOf(operator, tenant, 'unfinished-operation')
-    const refunds = await entriesOf(operator, tenant, 'pending-saga')
+    const operations = await pendingEntries(table, 'unfinished-operation')
+    const imports = operations.filter((entry) => entry.tenant === tenant)
+    const refunds = await pendingSagasOf(operator, tenant)
     if (imports.length + refunds.length === 0) return
+    await tryNow(operator, refunds)
     for (const { sk } of imports) {
       const operation = await findOperation(table, { tenant, operation_id: sk })
       const { writes } = operation ? cancelOperation(operation, clock) : { writes: [] }
@@ -167,14 +170,13 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
       if (writes.length > 0) await table.transact(writes.map(({ onFailure: _, ...change }) => change))
     }
     const waiting = `${imports.length} imports and ${refunds.length} refunds`
-    if (clock.now() >= until) throw new Error(`${waiting} of ${tenant} do not end`)
+    if (clock.now() >= until) {
+      const settle = refunds.length > 0 ? `: end each refund with \`refunds settle\`` : ''
+      throw new Error(`${waiting} of ${tenant} do not end${settle}`)
+    }
     report(`wait for ${waiting}`, 0)
     await clock.sleep(pollMilliseconds)
   }
-}
-
-async function entriesOf({ table, clock }: Operator, tenant: string, work: PendingWork): Promise<Item[]> {
-  return (await pendingEntries(table, work, clock.now())).filter((entry) => entry.tenant === tenant)
 }
 
 /** The item that counts what a purge has deleted, until the purge ends. It is in no partition of the tenant. */

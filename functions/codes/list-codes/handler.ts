@@ -1,7 +1,7 @@
 import { Code } from '#shared/codes/code.ts'
 import { asCode } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { listDecision } from '#shared/platform/request/list-decision.ts'
 import { route } from './route.ts'
@@ -12,4 +12,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = httpFunction(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

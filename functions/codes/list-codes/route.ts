@@ -23,7 +23,7 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['secret.read'],
+  uses: ['secret.cursors'],
   table: { get: ['code_lock'], getMany: ['code'], query: ['code', 'code_lock'] },
   impact: 'Discount codes cannot be listed or searched.',
 })

@@ -3,6 +3,7 @@ import { auditOfCode } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
 import { codeEtag, readCode } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
+import { mayShareWith } from '#shared/platform/identity/authorize.ts'
 import { defineEndpoint, noContent, ok } from '#shared/platform/request/endpoint.ts'
 import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
@@ -13,7 +14,7 @@ export const endpoint = defineEndpoint(route, {
     const { grantee_tenant } = body
     const code = await readCode(context, params.id ?? '')
     // 403, not 404: the caller sent the grantee, so there is nothing to hide.
-    if (caller?.role !== 'Admin' && grantee_tenant !== caller?.tenant) {
+    if (!caller || !mayShareWith(caller, grantee_tenant, settings)) {
       throw fail('AUTHZ.scope.tenant', { http: 403 })
     }
     if (!mayStart('share', code.state, settings)) throw fail('CONFLICT.soft_deleted')

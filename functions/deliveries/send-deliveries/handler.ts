@@ -1,6 +1,6 @@
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { batchFunction } from '#shared/platform/aws/queue-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
@@ -22,7 +22,7 @@ export const handler = batchFunction(
     failure: 'DELIVERY_NOT_MADE',
     milliseconds: attemptMilliseconds,
     table: deployedTable,
-    deploymentSecret,
+    secret: readSecret,
     blockCheck,
   },
   (bodies, context) => {

@@ -1,6 +1,6 @@
 import { verifyDiscount } from '#shared/discounts/verify-discount.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
@@ -11,4 +11,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = httpFunction(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

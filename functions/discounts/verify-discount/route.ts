@@ -41,7 +41,7 @@ export const route = defineRoute({
     // A new cart may be on its way, and an id of a cart says nothing about codes.
     { code: 'NOT_FOUND.cart', uncounted: true },
   ],
-  uses: ['secret.read'],
+  uses: ['secret.hashes'],
   table: {
     get: ['cart', 'code', 'code_lock'],
     getMany: ['code'],

@@ -18,7 +18,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: (settings) => settings['passwordReset.shape'].status, schema: ResetStatus },
   errors: ['VALIDATION.email'],
-  uses: ['secret.read'],
+  uses: ['secret.hashes', 'secret.resets'],
   table: { put: ['password_reset'] },
   impact: 'Nobody can request a password reset.',
 })

@@ -1,7 +1,7 @@
 import { deployedProvider } from '#shared/login/cognito-provider.ts'
 import { signIn } from '#shared/login/sign-in.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
@@ -9,4 +9,4 @@ export const endpoint = defineEndpoint(route, {
   decide: ({ body }, context) => signIn(body, deployedProvider(context), context),
 })
 
-export const handler = httpFunction(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

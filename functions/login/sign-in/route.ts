@@ -30,7 +30,7 @@ export const route = defineRoute({
     'POLICY.mfa.required',
     'POLICY.password.change_required',
   ],
-  uses: ['secret.read', 'pool.client', 'pool.login'],
+  uses: ['secret.hashes', 'pool.client', 'pool.login'],
   table: { put: ['login'] },
   impact: 'Nobody can log in with a password.',
 })

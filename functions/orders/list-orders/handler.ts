@@ -1,6 +1,6 @@
 import { asOrder, Order } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
-import { deploymentSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { listDecision } from '#shared/platform/request/list-decision.ts'
 import { route } from './route.ts'
@@ -11,4 +11,4 @@ export const endpoint = defineEndpoint(route, {
   },
 })
 
-export const handler = httpFunction(endpoint, { deploymentSecret })
+export const handler = httpFunction(endpoint, { secret: readSecret })

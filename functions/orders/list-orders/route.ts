@@ -23,7 +23,7 @@ export const route = defineRoute({
     etag: true,
   },
   errors: [],
-  uses: ['secret.read'],
+  uses: ['secret.cursors'],
   table: { query: ['order'] },
   impact: 'Orders cannot be listed or searched.',
 })

@@ -21,7 +21,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com' }),
   reply: { status: () => 202, schema: () => OtpStatus },
   errors: ['VALIDATION.email'],
-  uses: ['secret.read'],
+  uses: ['secret.hashes', 'secret.mails'],
   table: { get: ['otp'], put: ['mail', 'otp'] },
   impact: 'No one-time code can be requested, so nobody can log in with one.',
 })

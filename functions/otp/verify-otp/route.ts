@@ -31,7 +31,7 @@ export const route = defineRoute({
   example: () => ({ email: 'jane@example.com', code: '123456' }),
   reply: { status: () => 200, schema: () => Session },
   errors: ['VALIDATION.email', { code: 'CODE.invalid', stored: true }],
-  uses: ['secret.read'],
+  uses: ['secret.hashes', 'secret.one_time_codes', 'secret.sessions'],
   table: { get: ['otp'], put: ['otp', 'session'] },
   impact: 'Nobody can log in with a one-time code.',
 })

@@ -20,8 +20,9 @@ export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promi
     { swept: open, work: 'open_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
   ] as const
   for (const { swept, work, codes } of sweeps) {
-    const { finished, left, fault, oldest } = await swept
-    if (finished + left > 0) log.job({ code: codes[left > 0 ? 1 : 0], done: finished, failed: left, fault })
+    const { finished, left, refused = 0, fault, oldest } = await swept
+    const code = codes[left + refused > 0 ? 1 : 0]
+    if (finished + left + refused > 0) log.job({ code, done: finished, failed: left, refused, fault })
     if (oldest !== undefined) log.unfinished(work, secondsSince(oldest, clock))
   }
 }

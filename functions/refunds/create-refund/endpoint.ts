@@ -1,9 +1,10 @@
+import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
 import { providerKey } from '#shared/refunds/provider-key.ts'
-import { makeRefund } from '#shared/refunds/refund.ts'
-import { refundSaga } from '#shared/refunds/refund-saga.ts'
+import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
+import { findPaid, refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
@@ -12,10 +13,18 @@ export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
     // A refund without a provider would stay pending.
     await providerKey(context)
-    const { tenant } = context.scope
+    const { newId, record, environment, scope } = context
+    const deployment = environment(deploymentVariable)
+    if (!record || !deployment) throw new Error('a refund needs a key and the name of the deployment')
+    await checkBacklog(scope.tenant, context)
     // All of its shards: no list reads refunds (`spread` in keys.ts).
-    const id = context.newId(maxShards)
-    return { state: makeRefund(body, { id, tenant_id: tenant, account: await accountOf(tenant, context) }) }
+    const of = {
+      id: newId(maxShards),
+      tenant_id: scope.tenant,
+      account: await accountOf(scope.tenant, context),
+    }
+    const refund = makeRefund(body, { ...of, request: requestName(deployment, record) })
+    return (await findPaid(refund, context)) ?? { state: refund }
   },
   saga: (context) => refundSaga(context, () => deployedProvider(context)),
 })

@@ -1,6 +1,6 @@
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { Refund } from '#shared/refunds/refund.ts'
-import { settlement } from '#shared/refunds/settle-refund.ts'
+import { sagaTable } from '#shared/refunds/refund-saga.ts'
 
 export const route = defineRoute({
   operation: 'refunds.create',
@@ -24,13 +24,14 @@ export const route = defineRoute({
     { code: 'POLICY.refund.declined', stored: true },
     'POLICY.refund.repeated',
     'POLICY.refund.no_account',
+    'RATE_LIMIT.exceeded',
   ],
   uses: ['secret.payments'],
   table: {
-    ...settlement,
-    get: [...settlement.get, 'account'],
-    put: [...settlement.put, 'pending-saga'],
-    delete: [...settlement.delete, 'pending-saga'],
+    ...sagaTable,
+    get: [...sagaTable.get, 'account', 'backlogged-tenants'],
+    put: [...sagaTable.put, 'pending-saga'],
+    delete: [...sagaTable.delete, 'pending-saga'],
   },
   impact: 'No charge can be refunded.',
 })

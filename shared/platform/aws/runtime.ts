@@ -5,7 +5,13 @@ import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail } from '../base/failure.ts'
 import type { Log } from '../base/log.ts'
 import { serviceName } from '../base/metrics.ts'
-import { keyDerivation, type SecretRead, type SecretVersion } from '../base/secrets.ts'
+import {
+  type KeyName,
+  keyDerivation,
+  type SecretName,
+  type SecretRead,
+  type SecretVersion,
+} from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { BlockCheck } from '../identity/blocked-tenants.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -17,8 +23,7 @@ import { deployedSettings } from './deployed-settings.ts'
 export interface Adapters {
   log?: (service: string, environment: NodeJS.ProcessEnv) => Log
   table?: (name: string, access: TableAccess) => Table
-  deploymentSecret?: (arn: string, reading: SecretRead) => Promise<SecretVersion>
-  secret?: (arn: string, reading: SecretRead) => Promise<string>
+  secret?: (arn: string, reading: SecretRead) => Promise<SecretVersion>
   files?: (bucket: string, budget: Budget) => FileStore
   blockCheck?: (clock: Clock) => BlockCheck
   tokens?: (settings: Settings, environment: NodeJS.ProcessEnv) => TokenVerifier
@@ -36,9 +41,9 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
   const tokens = lazy(() => passed(adapters.tokens)(settings, process.env))
   const isBlocked = lazy(() => passed(adapters.blockCheck)(clock))
   const environment = (name: string) => process.env[name]
-  const ownSecret = async (budget: Budget, version?: string) => {
-    const reading = { settings, clock, budget, ...(version !== undefined && { version }) }
-    return passed(adapters.deploymentSecret)(required('SECRET_ARN'), reading).catch(unavailable)
+  const read = async (name: SecretName | KeyName, how: Pick<SecretRead, 'budget' | 'renew' | 'version'>) => {
+    const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
+    return passed(adapters.secret)(arn, { settings, clock, ...how }).catch(unavailable)
   }
   return {
     settings,
@@ -52,19 +57,16 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     openTable: (budget, criticality = 'critical') =>
       passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality }),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
-    secret: (name, budget, { renew = false } = {}) => {
-      const arn = required(`${name.toUpperCase()}_SECRET_ARN`)
-      return passed(adapters.secret)(arn, { settings, clock, budget, renew }).catch(unavailable)
-    },
+    secret: async (name, budget, options) => (await read(name, { budget, ...options })).text,
     isBlocked: (tenant, table) => isBlocked()(tenant, table),
     remember: processMemory(clock),
-    derivedKey: async (purpose, budget) => deriveKey((await ownSecret(budget)).text, purpose),
-    async versionedKey(purpose, budget, version) {
-      const current = await ownSecret(budget)
+    derivedKey: async (name, budget) => deriveKey((await read(name, { budget })).text, name),
+    async versionedKey(name, budget, version) {
+      const current = await read(name, { budget })
       if (version === undefined || version === current.version)
-        return { key: deriveKey(current.text, purpose), version: current.version }
-      const { text } = await ownSecret(budget, version)
-      return { key: deriveEarlierKey(text, purpose), version }
+        return { key: deriveKey(current.text, name), version: current.version }
+      const { text } = await read(name, { budget, version })
+      return { key: deriveEarlierKey(text, name), version }
     },
     environment,
   }

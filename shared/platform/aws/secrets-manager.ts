@@ -16,11 +16,7 @@ const secrets = new Map<string, CachedLoad<SecretVersion>>()
  * Returns a secret that is at most as old as the setting secrets.maxAgeSeconds. It is read again after four fifths of
  * that age, and the known secret stays valid for the last fifth if the read fails.
  */
-export async function readSecret(arn: string, reading: SecretRead): Promise<string> {
-  return (await readVersion(arn, reading)).text
-}
-
-function readVersion(arn: string, reading: SecretRead): Promise<SecretVersion> {
+export async function readSecret(arn: string, reading: SecretRead): Promise<SecretVersion> {
   const { budget, renew, version } = reading
   const secret = secrets.get(nameOf(arn, version)) ?? cachedSecret(arn, reading)
   return renew ? secret.renew(budget, renewMilliseconds) : secret.get(budget)
@@ -54,11 +50,4 @@ async function read(
   const text = SecretString?.trim()
   if (!text) throw new Error('the secret is empty')
   return { text, version }
-}
-
-/** Returns the secret of this deployment, or an earlier version. A key for each purpose is derived from it. */
-export async function deploymentSecret(arn: string, reading: SecretRead): Promise<SecretVersion> {
-  const secret = await readVersion(arn, reading)
-  if (secret.text.length < 32) throw new Error('the deployment secret is too short')
-  return secret
 }

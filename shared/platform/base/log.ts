@@ -108,6 +108,8 @@ export interface JobLine {
   code: LogCode
   done: number
   failed: number
+  /** Work that a decision of its tenant refused, which is no failure. */
+  refused?: number
   fault?: unknown
   /** The id of the queue's message, which it keeps as a dead letter. */
   message_id?: string

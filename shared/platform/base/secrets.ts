@@ -18,6 +18,21 @@ export type SecretName = 'payments' | 'webhooks' | 'stripe_webhooks' | 'probe'
 /** The value of an API key, of the payment provider or of the probe, until an operator stores one. */
 export const noKey = 'none'
 
+/**
+ * The secrets that nobody sees, with a key each. Only the functions that seal and open, or hash, the same values share
+ * one: a function that is taken over has no other.
+ */
+export const keyNames = [
+  'cursors',
+  'one_time_codes',
+  'sessions',
+  'hashes',
+  'mails',
+  'resets',
+  'subscribers',
+] as const
+export type KeyName = (typeof keyNames)[number]
+
 /** The dependencies of a read of a secret. */
 export interface SecretRead {
   settings: Settings
@@ -36,34 +51,34 @@ export interface SecretVersion {
   version: string
 }
 
-/** A key of one version of the deployment's secret. */
+/** A key of one version of its secret. */
 export interface VersionedKey {
   key: KeyObject
   version: string
 }
 
-/**
- * Derives the key for one purpose from the secret of the deployment (RFC 5869). A leaked key reveals neither other keys
- * nor the secret.
- * @param purpose a name with a version, such as `list cursors v1`
- */
-type DeriveKey = (secret: string, purpose: string) => KeyObject
+/** The fewest characters of a secret that has a key. */
+const minSecretLength = 32
 
-/** Returns a derivation that keeps the keys of the latest secret. Deriving a key takes a twentieth of the CPU of a list. */
+/** Derives a key from its secret (RFC 5869). @throws Error if the secret is too short */
+type DeriveKey = (secret: string, name: KeyName) => KeyObject
+
+/** Returns a derivation that keeps the latest key of each name. Deriving a key takes a twentieth of the CPU of a list. */
 export function keyDerivation(): DeriveKey {
-  let known = { secret: '', keys: new Map<string, KeyObject>() }
-  return (secret, purpose) => {
-    if (known.secret !== secret) known = { secret, keys: new Map() }
-    const key =
-      known.keys.get(purpose) ?? createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)))
-    known.keys.set(purpose, key)
+  const latest = new Map<KeyName, { secret: string; key: KeyObject }>()
+  return (secret, name) => {
+    const known = latest.get(name)
+    if (known?.secret === secret) return known.key
+    if (secret.length < minSecretLength) throw new Error(`the secret of the key ${name} is too short`)
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', name, 32)))
+    latest.set(name, { secret, key })
     return key
   }
 }
 
 /**
  * Returns a pseudonym of a confidential value: HMAC-SHA-256 in base64url, 43 characters. Equal parts have equal hashes.
- * Without the key, guesses of the value cannot be tested.
+ * Without the key, guesses of the value cannot be tested. If a key has several purposes, the first part names one.
  */
 export function keyedHash(key: KeyObject, ...parts: readonly string[]): string {
   return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')

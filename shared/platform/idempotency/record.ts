@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type Clock, newId } from '../base/clock.ts'
-import type { Correlation } from '../base/correlation.ts'
 import { fail } from '../base/failure.ts'
-import { type Item, type Key, pendingKeyOf } from '../table/keys.ts'
-import type { Change, Condition, Table } from '../table/table.ts'
+import type { Item, Key } from '../table/keys.ts'
+import type { Condition, Table } from '../table/table.ts'
 
 /** Hashes a payload. The order of its keys does not matter. */
 export function fingerprint(payload: unknown): string {
@@ -37,7 +36,10 @@ export interface Lease {
 export interface RecordedSaga {
   /** The state with which it is executed again. */
   state: Record<string, unknown>
-  /** The sort key of its entry among the pending sagas, if the service can finish it. */
+  /**
+   * The sort key of its entry among the pending sagas, if the service can finish it. It moves only in a transaction that
+   * changes the record, too, so a pending record has exactly one entry.
+   */
   entry?: string
 }
 
@@ -157,6 +159,11 @@ export function newLease({ clock }: { clock: Clock }): Lease {
   return { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
 }
 
+/** Returns a lease that nobody holds, so the next request continues at once. */
+export function freeLease({ clock }: { clock: Clock }): Lease {
+  return { lease_id: newId(clock), lease_until: 0 }
+}
+
 /** The condition that a record is still pending under this lease. */
 export function ifHeldBy({ lease_id }: Lease): Condition {
   return { matches: { state: 'pending', lease_id } }
@@ -165,40 +172,4 @@ export function ifHeldBy({ lease_id }: Lease): Condition {
 /** The condition that there is no record, or an expired one. */
 export function ifNewOrExpired({ clock }: { clock: Clock }): Condition {
   return { absentOrExpiredBy: Math.floor(clock.now() / 1000) }
-}
-
-/**
- * The entry of a saga that the service can finish. It exists from the transaction that commits the start to the one
- * that commits the outcome, so pending sagas are found without a scan.
- */
-export interface PendingSaga extends Key {
-  operation: string
-  /** The key of its idempotency record. */
-  record: Key
-  payload_hash: string
-  correlation_id: string
-  /** The tenant whose data it changes. */
-  tenant: string
-}
-
-/** Returns the change that adds the entry of a saga, if the service can finish it. */
-export function addPendingSaga(
-  { operation, keyed, correlation }: { operation: string; keyed: KeyedRequest; correlation: Correlation },
-  { entry }: RecordedSaga,
-): Change[] {
-  if (entry === undefined) return []
-  const item: PendingSaga & Item = {
-    ...pendingKeyOf('pending-saga', entry),
-    operation,
-    record: keyed.key,
-    payload_hash: keyed.payloadHash,
-    correlation_id: correlation.id,
-    tenant: keyed.tenant,
-  }
-  return [{ item, condition: { absent: true } }]
-}
-
-/** Returns the change that removes an entry. Another process may have removed it already. */
-export function removePendingSaga({ entry }: Pick<RecordedSaga, 'entry'>): Change[] {
-  return entry === undefined ? [] : [{ remove: pendingKeyOf('pending-saga', entry), condition: 'none' }]
 }

@@ -1,14 +1,16 @@
 import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.ts'
-import type { Item } from '../table/keys.ts'
-import type { Change, Condition, Table } from '../table/table.ts'
+import { type Item, idOfEntry } from '../table/keys.ts'
+import { isRefusedForADay, longPauses } from '../table/pending-entries.ts'
+import type { Change, Condition, Refusal, Table } from '../table/table.ts'
 import { commitDecision } from './commit-decision.ts'
 import type { Decision, KeyedRun, Run, Saga, SagaStart } from './decision.ts'
+import { addPendingSaga, firstEntry, laterSaga, moveEntry, removePendingSaga } from './pending-saga.ts'
 import {
-  addPendingSaga,
   asRecord,
   checkPayload,
   findRecord,
   finishedRecord,
+  freeLease,
   type IdempotencyRecord,
   ifHeldBy,
   ifNewOrExpired,
@@ -17,7 +19,6 @@ import {
   type PendingRecord,
   pendingRecord,
   type RecordedSaga,
-  removePendingSaga,
   type StoredResponse,
   storedResponse,
 } from './record.ts'
@@ -104,7 +105,7 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
   const saga = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
-  const entry = saga.finishedBy === 'service' ? { entry: lease.lease_id } : {}
+  const entry = saga.finishedBy === 'service' ? { entry: firstEntry(lease.lease_id) } : {}
   const recorded = { state: { ...(saga.recorded?.(state) ?? state) }, ...entry }
   const changes = {
     guard: { item: pendingRecord(run.keyed, recorded, lease), condition: ifNewOrExpired(run) },
@@ -115,7 +116,7 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
     started = await commitDecision(run, saga.start(state), () => ({ result: undefined, ...changes }))
   } catch (thrown) {
     // The start may be committed although the response was lost.
-    if (isRetryable(thrown)) await release(run, recorded, ifHeldBy(lease))
+    if (isRetryable(thrown)) await release(run, recorded, lease)
     return afterRejection(run, thrown)
   }
   if ('existing' in started) return replay(run, asRecord(started.existing))
@@ -153,7 +154,7 @@ async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state
     if (!isExecuted && !isTransient && recorded.entry === undefined) {
       return storeFault(run, run.tableForOutcome(), thrown, held)
     }
-    await release(run, recorded, held)
+    await release(run, recorded, lease, thrown)
     throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
   return 'existing' in stored ? replay(run, asRecord(stored.existing)) : stored.result
@@ -164,10 +165,18 @@ function sagaOf({ saga, operation }: Pick<Run, 'saga' | 'operation'>): Saga {
   return saga
 }
 
-/** Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. */
-async function release(run: KeyedRun, saga: RecordedSaga, held: Condition): Promise<void> {
-  const free = { ...newLease(run), lease_until: 0 }
-  await putPending({ ...run, table: run.tableForOutcome() }, saga, free, held).catch(() => undefined)
+/**
+ * Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. The service
+ * itself tries a saga again after almost a day if it was refused for a day.
+ */
+async function release(run: KeyedRun, saga: RecordedSaga, lease: Lease, thrown?: unknown): Promise<void> {
+  const now = run.clock.now()
+  const isParked = saga.entry !== undefined && isRefusedForADay(thrown, idOfEntry(saga.entry), now)
+  const to = {
+    saga: isParked ? laterSaga(saga, now, longPauses) : saga,
+    lease: freeLease(run),
+  }
+  await replacePending({ ...run, table: run.tableForOutcome() }, { saga, lease }, to).catch(() => undefined)
 }
 
 async function storeFault(
@@ -202,15 +211,24 @@ async function replay(run: KeyedRun, existing: IdempotencyRecord): Promise<Outco
 export async function takeOver(run: KeyedRun, record: PendingRecord): Promise<Outcome> {
   const state = await restore(run, record.saga)
   const lease = newLease(run)
-  const refusal = await putPending(run, record.saga, lease, ifHeldBy(record))
+  const saga = laterSaga(record.saga, run.clock.now())
+  const refusal = await replacePending(run, { saga: record.saga, lease: record }, { saga, lease })
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return isHeld ? finish(run, record.saga, lease, state) : replay(run, holder)
+  return isHeld ? finish(run, saga, lease, state) : replay(run, holder)
 }
 
-function putPending(run: KeyedRun, saga: RecordedSaga, lease: Lease, condition: Condition) {
-  return run.table.put({ item: pendingRecord(run.keyed, saga, lease), condition })
+interface Held {
+  saga: RecordedSaga
+  lease: Lease
+}
+
+/** Gives a pending record another lease, and moves its entry with it. */
+function replacePending(run: KeyedRun, from: Held, to: Held): Promise<Refusal | undefined> {
+  const put = { item: pendingRecord(run.keyed, to.saga, to.lease), condition: ifHeldBy(from.lease) }
+  const moved = moveEntry(run, from.saga, to.saga)
+  return moved.length > 0 ? run.table.transact([put, ...moved]) : run.table.put(put)
 }
 
 /** Returns the state of a saga from its recorded part. The payload of the request holds the rest. */

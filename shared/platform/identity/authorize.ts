@@ -36,14 +36,25 @@ export function authorize(
 ): Scope {
   const reach = reachOf(caller.role, route.access, settings['auth.serviceRole'].actsAs)
   if (reach === 'deny') throw fail('AUTHZ.role.denied')
-  if (reach === 'own' && addressed !== undefined && addressed !== caller.tenant) {
+  if (addressed !== undefined && !reaches(caller, reach, addressed)) {
     const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
     // The path may name an item of the other tenant, so the audit record names the area only.
     throw new Denial(failure, failure.code, areaOf(route))
   }
   checkScopes(caller, route, settings)
   checkFactors(caller, route.operation, settings['auth.mfa'])
-  return { tenant: addressed ?? caller.tenant, allTenants: reach === 'any' && addressed === undefined }
+  const allTenants = reach === 'any' && addressed === undefined && caller.tenants === undefined
+  return { tenant: addressed ?? caller.tenant, allTenants }
+}
+
+function reaches(caller: Caller, reach: Reach, tenant: string): boolean {
+  if (tenant === caller.tenant) return true
+  return reach === 'any' && (caller.tenants?.includes(tenant) ?? true)
+}
+
+/** Returns whether a caller may name a tenant as the grantee of a share. */
+export function mayShareWith(caller: Caller, tenant: string, settings: Settings): boolean {
+  return reaches(caller, reachOf(caller.role, 'share', settings['auth.serviceRole'].actsAs), tenant)
 }
 
 /** Returns the first part of an operation's name, such as `codes`. */

@@ -12,6 +12,8 @@ export interface Caller {
   /** Absent if the credential has no known role: every operation is then denied. */
   role: Role | undefined
   scopes: ReadonlySet<string>
+  /** The only tenants in which its issuer may name callers. Its Admins act in no other. */
+  tenants?: readonly string[]
   /** The id of the API key, which is limited to its scopes. `sub` stays the same when a key is rotated. */
   apiKey?: string
   claims: Readonly<Record<string, unknown>>

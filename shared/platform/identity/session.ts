@@ -23,15 +23,19 @@ export interface SessionItem extends Key {
   expires_at: number
 }
 
-/** The purpose of the key from which session secrets are derived. */
-export const sessionKeyPurpose = 'sessions v1'
+/** What the secret of a session depends on besides the key. */
+interface SessionSource {
+  session_id: string
+  /** What its login sent: the address and the code. Who only knows the id, which events publish, gets no cookie for it. */
+  login: readonly string[]
+}
 
 /**
- * Derives the secret of a session's cookie from the session id: 256 bits, unpredictable without the key. It is never
- * stored: no record contains it, and a lost response can still be repeated.
+ * Derives the secret of a session's cookie: 256 bits, unpredictable without the key. It is never stored: no record
+ * contains it, and a lost response can still be repeated.
  */
-export function sessionSecret(key: KeyObject, sessionId: string): string {
-  return keyedHash(key, sessionId)
+export function sessionSecret(key: KeyObject, { session_id, login }: SessionSource): string {
+  return keyedHash(key, session_id, ...login)
 }
 
 /** Hashes a secret. A fast hash suffices: 256 random bits cannot be guessed. */
@@ -46,17 +50,18 @@ export function sessionOf(
   key: KeyObject,
   {
     session_id,
+    login,
     tenant_id,
     user_id,
     until,
-  }: { session_id: string; tenant_id: string; user_id: string; until: number },
+  }: SessionSource & { tenant_id: string; user_id: string; until: number },
 ): SessionItem {
   return {
     ...keyOf(tenant_id, 'session', session_id),
     session_id,
     tenant_id,
     user_id,
-    secret_hash: hashOfSecret(sessionSecret(key, session_id)),
+    secret_hash: hashOfSecret(sessionSecret(key, { session_id, login })),
     state: 'active',
     started_at: timestamp(timeOf(session_id)),
     valid_until: until,

@@ -102,13 +102,15 @@ export function tokenVerifier(
       issuer: issuer.issuer,
       audience: issuer.audience,
       algorithms: issuer.algorithms,
-      requiredClaims: ['exp', 'sub', 'tenant'],
+      requiredClaims: ['exp', 'iat', 'sub', 'tenant'],
       clockTolerance: tolerance,
       currentDate: new Date(now),
     })
-    if ((payload.iat ?? 0) > now / 1000 + tolerance + 1) throw invalidToken()
+    const { iat = 0, exp = 0 } = payload
+    if (iat > now / 1000 + tolerance + 1) throw invalidToken()
+    if (exp - iat > settings['auth.maxTokenSeconds']) throw invalidToken()
     if (!isAccessToken(payload, protectedHeader.typ, issuer)) throw invalidToken()
-    return { caller: callerOf(payload, settings), keySet, keys, at: now }
+    return { caller: callerOf(payload, issuer, settings), keySet, keys, at: now }
   }
 
   function checkNonce(claim: unknown, given: string | undefined): void {
@@ -170,18 +172,20 @@ function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 
-function callerOf(claims: JWTPayload, settings: Settings): Caller {
+function callerOf(claims: JWTPayload, { tenants }: Issuer, settings: Settings): Caller {
   const { sub, tenant } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > maxSubjectLength) throw invalidToken()
   // The table stores no lone surrogates, and the audit shows the subject.
   if (unseen.test(sub)) throw invalidToken()
   if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()
+  if (tenants && !tenants.includes(tenant)) throw invalidToken()
   const scope = claims[settings['auth.scopeClaim']]
   return {
     sub,
     tenant,
     role: roleFromClaim(claims[settings['auth.roleClaim']]),
     scopes: new Set(typeof scope === 'string' ? scope.split(' ').filter(Boolean) : []),
+    ...(tenants && { tenants }),
     claims,
   }
 }

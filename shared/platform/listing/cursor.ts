@@ -30,11 +30,8 @@ export function sessionHash(operation: string, tenant: string, query: ListQuery)
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** The purpose of the key that seals cursors. */
-export const cursorKeyPurpose = 'list cursors v1'
-
 /**
- * @param key derived for `cursorKeyPurpose`
+ * @param key the key of cursors
  * @param randomBytes for nonces
  */
 export function cursorSeal(key: KeyObject, randomBytes: (length: number) => Uint8Array): CursorSeal {

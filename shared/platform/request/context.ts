@@ -6,12 +6,13 @@ import { type Budget, type Clock, newId, startBudget } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Log, LogCode } from '../base/log.ts'
-import type { SecretName, VersionedKey } from '../base/secrets.ts'
+import type { KeyName, SecretName, VersionedKey } from '../base/secrets.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { BlockCheck } from '../identity/blocked-tenants.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
+import type { Key } from '../table/keys.ts'
 import type { Criticality, Table } from '../table/table.ts'
 import type { Route } from './route.ts'
 
@@ -27,13 +28,13 @@ export interface Runtime {
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   isBlocked: BlockCheck
   remember: Remember
-  /** Returns the deployment's key for one purpose. */
-  derivedKey(purpose: string, budget: Budget): Promise<KeyObject>
+  /** Returns a key of the deployment. */
+  derivedKey(name: KeyName, budget: Budget): Promise<KeyObject>
   /**
-   * Returns the key for a purpose whose ciphertexts outlive a rotation of the deployment's secret. They name the version.
+   * Returns a key whose ciphertexts outlive a rotation of its secret. They name the version.
    * @param version the current one if absent
    */
-  versionedKey(purpose: string, budget: Budget, version?: string): Promise<VersionedKey>
+  versionedKey(name: KeyName, budget: Budget, version?: string): Promise<VersionedKey>
   /** Returns the name or address of a resource that the stack passes to the function. */
   environment(name: string): string | undefined
 }
@@ -60,10 +61,10 @@ export interface WorkContext {
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck
   remember: Remember
-  /** Returns the deployment's key for one purpose; only for functions with the deployment's secret. */
-  derivedKey(purpose: string): Promise<KeyObject>
-  /** As in `Runtime`; only for functions with the deployment's secret. */
-  versionedKey(purpose: string, version?: string): Promise<VersionedKey>
+  /** Returns a key of the deployment; only for functions with its secret. */
+  derivedKey(name: KeyName): Promise<KeyObject>
+  /** As in `Runtime`; only for functions with the secret of the key. */
+  versionedKey(name: KeyName, version?: string): Promise<VersionedKey>
   /** Available only to functions that are created with files. */
   files(): FileStore
   /** Available only to functions with the secret. `renew` reads it again, at most every 30 seconds. */
@@ -87,6 +88,8 @@ export interface RequestContext extends WorkContext {
   verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
   /** Known after authorization; the public tenant before. */
   scope: Scope
+  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
+  record: Key | undefined
 }
 
 /** Opens the dependencies of one unit of work. */
@@ -118,8 +121,8 @@ export function openWork(
     sleep: (pause) => clock.sleep(pause),
     isBlocked: runtime.isBlocked,
     remember: runtime.remember,
-    derivedKey: (purpose) => runtime.derivedKey(purpose, budget),
-    versionedKey: (purpose, version) => runtime.versionedKey(purpose, budget, version),
+    derivedKey: (name) => runtime.derivedKey(name, budget),
+    versionedKey: (name, version) => runtime.versionedKey(name, budget, version),
     files: () => runtime.openFiles(budget),
     secret: (name, options) => runtime.secret(name, budget, options),
     environment: (name) => runtime.environment(name),

@@ -42,10 +42,13 @@ export interface Endpoint<Body = unknown, State extends object = object, Result 
    */
   verifySender?(request: SignedRequest): Promise<void>
   /**
-   * Returns the cookies of a success, as values of Set-Cookie, derived from its body alone. A replay gets them too,
+   * Returns the cookies of a success, as values of Set-Cookie, derived from its request and reply alone. A replay gets them too,
    * as long as the endpoint allows.
    */
-  cookies?(body: Readonly<Record<string, unknown>>, context: RequestContext): Promise<readonly string[]>
+  cookies?(
+    success: { reply: Readonly<Record<string, unknown>>; input: Input<Body> },
+    context: RequestContext,
+  ): Promise<readonly string[]>
 }
 
 /** Joins a route with its behavior; `httpFunction` turns it into a function on AWS. */

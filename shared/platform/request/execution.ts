@@ -95,7 +95,7 @@ async function payloadHash(
   const { ifMatch, ifNoneMatch } = precondition
   const sent = [ifMatch ?? null, ifNoneMatch ?? null, reason ?? null, named, body ?? null]
   const hash = fingerprint([route.operation, scope.tenant, params, query, ...sent])
-  return route.confidential ? keyedHash(await derivedKey('payloads v1'), hash) : hash
+  return route.confidential ? keyedHash(await derivedKey('hashes'), 'payload', hash) : hash
 }
 
 /**
@@ -110,5 +110,5 @@ async function ownerOfKey(
   if (caller) return principalOf(caller)
   const values = { source, email: (body as { email?: unknown })?.email }
   const parts = settings['idempotency.anonymousScope'].map((part) => String(values[part] ?? ''))
-  return keyedHash(await context.derivedKey('anonymous keys v1'), ...parts)
+  return keyedHash(await context.derivedKey('hashes'), 'anonymous key', ...parts)
 }

@@ -1,7 +1,11 @@
-import { type Clock, startBudget, timeOf } from '../base/clock.ts'
-import { asRecord, type PendingSaga, removePendingSaga } from '../idempotency/record.ts'
+import { type Clock, startBudget } from '../base/clock.ts'
+import { Failure } from '../base/failure.ts'
+import { recordBacklogs } from '../idempotency/backlog.ts'
+import { isEntryOf, type PendingSaga, removePendingSaga } from '../idempotency/pending-saga.ts'
+import { asRecord } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
-import { inParallel, pendingEntries, roundRobin, type Table } from '../table/table.ts'
+import { readDue } from '../table/pending-entries.ts'
+import { inParallel, roundRobin, type Table } from '../table/table.ts'
 import { openWork, type Runtime } from './context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { recordExpiry, runOf } from './execution.ts'
@@ -12,63 +16,72 @@ export interface Finished {
   finished: number
   /** Sagas that could not be finished; the next run tries them again. */
   left: number
-  /** The error of the last of those. */
+  /** Those that a decision of their tenant refused, such as an account without access. That is no failure of the service. */
+  refused?: number
+  /** The error of the last of those that failed. */
   fault?: unknown
   /** The start of the oldest pending saga, in milliseconds since 1970; absent if there is none. */
   oldest?: number
 }
 
-/** Requests may still be working on younger sagas. */
-const minAgeMilliseconds = 60_000
 const budgetMilliseconds = 10_000
 /** No saga is continued after this time; the function has time left for the last one. */
 export const runLimitMilliseconds = 15_000
 
 /**
- * Finishes the sagas that no caller retried. Each is taken over as by a retry and executed with its recorded state.
- * Tenants take turns in random order, so slow failures or one tenant's backlog do not block the others run after run.
+ * Finishes the sagas that no caller retried and that are due. Each is taken over as by a retry and executed with its recorded
+ * state. Tenants take turns in random order, so slow failures or one tenant's backlog do not block the others run after run.
+ * Stores which tenants have too many pending sagas.
  * @param endpoints the endpoints of these sagas
  */
 export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runtime): Promise<Finished> {
   const { clock } = runtime
   const until = clock.now() + runLimitMilliseconds
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
-  const items = await pendingEntries(table, 'pending-saga', clock.now() - minAgeMilliseconds)
-  const entries = items as unknown as PendingSaga[]
-  const result = await workInTurns(entries, { clock, until }, (entry) =>
+  const range = { now: clock.now(), waiting: true }
+  const { due, counts, oldest } = await readDue<PendingSaga>(table, 'pending-saga', range)
+  const recorded = recordBacklogs(counts, table)
+  // If it fails, the run fails once its work has ended.
+  recorded.catch(() => undefined)
+  const result = await workInTurns(due, { clock, until }, (entry) =>
     finishSaga(entry, endpoints, runtime, table),
   )
-  return { ...result, ...(items[0] && { oldest: timeOf(items[0].sk) }) }
+  await recorded
+  return { ...result, ...(oldest !== undefined && { oldest }) }
 }
 
 /**
- * Works on pending entries, eight at a time. Tenants take turns in random order.
+ * Works on pending entries, eight at a time. Tenants take turns in random order, and the entries of a tenant are in theirs.
  * @param until no work begins after this time, in milliseconds since 1970
  * @param work returns whether it finished; if it throws, the entry is left
  */
-export async function workInTurns<Entry extends { tenant?: string }>(
+export async function workInTurns<Entry extends { tenant: string }>(
   entries: readonly Entry[],
   { clock, until }: { clock: Clock; until: number },
   work: (entry: Entry) => Promise<boolean>,
 ): Promise<Finished> {
   const result: Finished = { finished: 0, left: 0 }
   await inParallel(inTurns(entries, clock), async (entry) => {
-    const inTime = clock.now() < until
-    const done = inTime && (await work(entry).catch(keepFault))
-    result[done ? 'finished' : 'left'] += 1
+    try {
+      const done = clock.now() < until && (await work(entry))
+      result[done ? 'finished' : 'left'] += 1
+    } catch (fault) {
+      if (fault instanceof Failure && fault.causedByCaller) result.refused = (result.refused ?? 0) + 1
+      else {
+        result.left += 1
+        result.fault = fault
+      }
+    }
   })
   return result
-
-  function keepFault(fault: unknown): false {
-    result.fault = fault
-    return false
-  }
 }
 
-function inTurns<Entry extends { tenant?: string }>(all: readonly Entry[], clock: Clock): Entry[] {
-  const drawn = all.map((entry) => ({ entry, at: clock.jitter() }))
-  const shuffled = drawn.toSorted((a, b) => a.at - b.at).map(({ entry }) => entry)
-  return roundRobin([...Map.groupBy(shuffled, ({ tenant }) => tenant).values()])
+function inTurns<Entry extends { tenant: string }>(all: readonly Entry[], clock: Clock): Entry[] {
+  const drawn = Array.from(Map.groupBy(all, ({ tenant }) => tenant).values(), (queue) => ({
+    queue,
+    at: clock.jitter(),
+  }))
+  return roundRobin(drawn.toSorted((a, b) => a.at - b.at).map(({ queue }) => queue))
 }
 
 async function finishSaga(
@@ -79,7 +92,7 @@ async function finishSaga(
 ): Promise<boolean> {
   const item = await table.get(entry.record)
   const record = item && asRecord(item)
-  if (record?.state !== 'pending' || record.saga.entry !== entry.sk) {
+  if (!isEntryOf(entry, record)) {
     await table.transact(removePendingSaga({ entry: entry.sk }))
     return true
   }

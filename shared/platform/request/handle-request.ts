@@ -54,16 +54,16 @@ export async function handleRequest(
       input: parseInput(authenticated),
     }))
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
-    const authorized = { ...authenticated, ...inScope(scope, authenticated) }
-    context = authorized
-    const run = runOf(endpoint, authorized, () => decide(endpoint, input, authorized))
+    context = { ...authenticated, ...inScope(scope, authenticated) }
     const keyed = await keyedRequest(context, input)
+    const known = { ...context, record: keyed?.key }
+    const run = runOf(endpoint, known, () => decide(endpoint, input, known))
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
     const earlier = keyed && hasRateLimits(context) ? await replayEarlier({ ...run, keyed }) : undefined
     counted = earlier ? undefined : await countRequest(context, input)
     outcome = earlier ?? (keyed ? await runOnce({ ...run, keyed }) : await runWithoutKey(run))
-    cookies = await cookiesOf(endpoint, context, outcome)
+    cookies = await cookiesOf(endpoint, { context, input, outcome })
     checkIfMatchOfRead(context.request, outcome)
   } catch (thrown) {
     outcome = failureOutcome(await auditDenial(thrown, context), context)
@@ -107,6 +107,7 @@ export function openRequest(
     request,
     startedAt: clock.now(),
     source: sourceOf(request),
+    record: undefined,
     verifyToken: (token, nonce) => runtime.tokens.verify(token, nonce, clock.now(), work.budget),
     ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }
@@ -179,11 +180,10 @@ function auditedFields(route: Route, request: HttpRequest, settings: Settings): 
 /** Creates the cookies for each success, replays included, because no record may store them. */
 async function cookiesOf(
   { cookies }: Endpoint,
-  context: RequestContext,
-  { response }: Outcome,
+  { context, input, outcome: { response } }: { context: RequestContext; input: Input; outcome: Outcome },
 ): Promise<readonly string[]> {
   if (response.status >= 400 || response.body === undefined || !cookies) return []
-  return cookies(JSON.parse(response.body), context)
+  return cookies({ reply: JSON.parse(response.body), input }, context)
 }
 
 /**
@@ -196,8 +196,8 @@ async function hashedSource(
   const { route, source, derivedKey } = context
   const { auth, throttle } = route
   if (auth !== 'none' || !throttle) return undefined
-  const key = await derivedKey('log sources v1').catch(() => undefined)
-  return key && keyedHash(key, source)
+  const key = await derivedKey('hashes').catch(() => undefined)
+  return key && keyedHash(key, 'source in logs', source)
 }
 
 function logOutcome(

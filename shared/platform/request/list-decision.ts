@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
 import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
-import { cursorKeyPurpose, cursorSeal, sessionHash } from '../listing/cursor.ts'
+import { cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
 import type { ListRead } from '../listing/read-index.ts'
 import { readPage } from '../listing/read-page.ts'
@@ -50,7 +50,7 @@ export async function listDecision<View extends object>(
   const { listing, operation, payloadKilobytes = 64, replyBytes } = route
   if (!listing || !query) throw new Error(`${operation} is not a list`)
   const { table, settings, scope, clock } = context
-  const seal = cursorSeal(await context.derivedKey(cursorKeyPurpose), clock.randomBytes)
+  const seal = cursorSeal(await context.derivedKey('cursors'), clock.randomBytes)
   const session = sessionHash(operation, scope.tenant, query)
   const position = query.cursor === undefined ? undefined : seal.open(query.cursor, session)
   const now = clock.now()

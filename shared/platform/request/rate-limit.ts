@@ -86,7 +86,7 @@ async function limitedByDeployment(context: Omit<Context, 'table' | 'tableWithin
     const subjectOf = (one: string) => [operation, tenant, per, counts, String(windowSeconds), one]
     if (per === 'principal') return { ...limit, subject: subjectOf(principalOf(caller)) }
     if (per === 'source') {
-      const hash = keyedHash(await derivedKey('throttles v1'), source)
+      const hash = keyedHash(await derivedKey('hashes'), 'throttle', source)
       return { ...limit, subject: subjectOf(hash) }
     }
     // All of a tenant's callers share this window: its parts keep a busy one from being a hot item.
@@ -111,10 +111,10 @@ async function limitedByRoute(
 ): Promise<CountedLimit[]> {
   const { operation, throttle } = route
   if (!throttle) return []
-  const key = await derivedKey('throttles v1')
+  const key = await derivedKey('hashes')
   const fields = body as Readonly<Record<string, unknown>>
   return throttle(settings).map(({ by, shared = operation, ...limit }) => {
     const values = by.map((one) => String(one === 'source' ? source : fields[one.slice('body.'.length)]))
-    return { ...limit, subject: [shared, keyedHash(key, ...values)] }
+    return { ...limit, subject: [shared, keyedHash(key, 'throttle', ...values)] }
   })
 }

@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
+import type { KeyName, SecretName } from '../base/secrets.ts'
 import type { Access } from '../identity/authorize.ts'
 import type { RouteListing } from '../listing/list-query.ts'
 import type { TableUse } from '../table/table.ts'
@@ -8,10 +9,7 @@ import type { WindowLimit } from '../table/window.ts'
 
 /** A capability of a function other than the table. Its AWS permissions come only from these. */
 export type Use =
-  | 'secret.read'
-  | 'secret.payments'
-  | 'secret.webhooks'
-  | 'secret.stripe_webhooks'
+  | `secret.${KeyName | Exclude<SecretName, 'probe'>}`
   | 'files.write'
   | 'files.link'
   | 'pool.client'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { maxShards } from '../../settings/tenant-limits.ts'
-import { shardOf } from '../base/clock.ts'
+import { shardOf, timestamp } from '../base/clock.ts'
 
 export { maxShards, tenantPattern } from '../../settings/tenant-limits.ts'
 
@@ -22,7 +22,7 @@ export type Item = Key & Record<string, unknown>
  * - `hash`: the hash of its name, up to a `#`; the number of partitions cannot change
  * - `one`: nothing, the tenant has one partition
  *
- * A new entity is one line.
+ * A new entity is one line here, and one in `bin/commands/carry-over/carried.ts`, which says what a restore does with it.
  */
 export const entities = {
   order: 'shard',
@@ -135,7 +135,8 @@ export function shardsOf(settings: ShardSettings, tenant: string): Shards {
 /**
  * Work that the service finishes by itself, and that is found without a scan: sagas, refunds about which the provider must
  * be asked, operations, and subscribers, for whose deliveries the service works as long as they exist. Each has an entry
- * from its start to its end.
+ * from its start to its end. Entries of the first two are sorted by the time at which they are due, and move. Each run
+ * looks at the last two: their entries are sorted by the id of the work, and their number is limited per tenant.
  */
 export const pendingWork = [
   'pending-saga',
@@ -157,9 +158,22 @@ export function pendingPartitionsOf(work: PendingWork): string[] {
   return Array.from({ length: pendingPartitions }, (_, number) => `${work}#${number}`)
 }
 
-/** Returns the key of an entry. @param id the id of the work; entries are sorted by its time */
-export function pendingKeyOf(work: PendingWork, id: string): Key {
-  return { pk: `${work}#${hashedOf(id, pendingPartitions)}`, sk: id }
+/**
+ * Returns the key of an entry. Its partition follows from the id of the work, so it stays the same when the entry moves.
+ * @param entry the sort key: the id of the work, or one that begins with the time at which it is due (`entryAt`)
+ */
+export function pendingKeyOf(work: PendingWork, entry: string): Key {
+  return { pk: `${work}#${hashedOf(idOfEntry(entry), pendingPartitions)}`, sk: entry }
+}
+
+/** Returns the sort key of an entry that is due at a time, in milliseconds since 1970. */
+export function entryAt(due: number, id: string): string {
+  return `${timestamp(due)}#${id}`
+}
+
+/** Returns the id of the work of an entry. */
+export function idOfEntry(entry: string): string {
+  return entry.slice(entry.lastIndexOf('#') + 1)
 }
 
 /** Items of no entity, which are found by a name or a hash. */
@@ -173,10 +187,12 @@ type NamedItem =
   | 'batch'
   | 'import_chunk'
   | 'reconciled'
+  /** Who has adopted a payout of the provider, by its account and id. */
+  | 'payout'
   | 'account_owner'
 
 /** Items of which there is one. Their partition key is their name. */
-export const singleItems = ['blocked-tenants', 'import_pace'] as const
+export const singleItems = ['blocked-tenants', 'backlogged-tenants', 'import_pace', 'restored'] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
 export type PartitionKind = Entity | PendingWork | NamedItem | (typeof singleItems)[number]

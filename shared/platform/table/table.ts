@@ -1,13 +1,6 @@
 import type { ErrorCode } from '../../error-catalog.ts'
-import { adjacentId, type Budget, type Clock, lastIdAt, smallestId } from '../base/clock.ts'
-import {
-  type Entity,
-  type Item,
-  type Key,
-  type PartitionKind,
-  type PendingWork,
-  pendingPartitionsOf,
-} from './keys.ts'
+import type { Budget, Clock } from '../base/clock.ts'
+import type { Entity, Item, Key, PartitionKind } from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
 export interface Range {
@@ -198,37 +191,8 @@ export function inState(
   return { matches, oneOf: { state: states } }
 }
 
-/** The entries that one request reads, and all of one partition that most runs read: more than they can finish. */
-const entriesAtOnce = 1000
 /** Enough for throughput while another service is slow, few enough to leave capacity to requests. */
 const atOnce = 8
-
-/**
- * Returns the entries of pending work that are older than a given time, oldest first. Only beyond the number that is read
- * of a partition can the entries of one tenant hide those of another.
- * @param olderThan milliseconds since 1970
- * @param most of each partition
- */
-export async function pendingEntries(
-  table: Table,
-  work: PendingWork,
-  olderThan: number,
-  most = entriesAtOnce,
-): Promise<Item[]> {
-  const entries: Item[] = []
-  await inParallel(pendingPartitionsOf(work), async (partition) => {
-    let low = smallestId
-    for (let left = most; left > 0; ) {
-      const range = { partition, low, high: lastIdAt(olderThan), descending: false }
-      const { items, exhausted } = await table.readRange({ ...range, limit: Math.min(left, entriesAtOnce) })
-      for (const item of items) entries.push(item)
-      if (exhausted) break
-      left -= items.length
-      low = adjacentId(String(items.at(-1)?.sk), 1)
-    }
-  })
-  return entries.toSorted((one, other) => (one.sk < other.sk ? -1 : 1))
-}
 
 /** Works on values in their order, eight at a time. */
 export async function inParallel<One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> {

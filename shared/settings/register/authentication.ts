@@ -24,6 +24,7 @@ const issuer = v.pipe(
     ),
     audience: nonEmpty,
     algorithms: some(v.picklist(algorithms)),
+    tenants: v.optional(some(text(tenantPattern))),
     types: some(v.nullable(text(/^[A-Za-z0-9.+-]+$/, 'a media type without application/'))),
     keys: v.union(
       [
@@ -58,7 +59,7 @@ const claim = v.pipe(
 export const authentication = {
   'auth.issuers': setting(
     'deployment',
-    'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null)',
+    'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null). tenants binds an issuer: it names callers of these tenants only, and its Admins act in no other',
     v.pipe(
       list(issuer),
       v.check(
@@ -71,6 +72,11 @@ export const authentication = {
     'tuning',
     'Accepted clock difference of an issuer for exp, nbf and iat, in seconds (RFC 7519 4.1.4)',
     integer(0, 300),
+  ),
+  'auth.maxTokenSeconds': setting(
+    'tuning',
+    'Longest life of a token from iat to exp, in seconds; a longer one and one without iat are refused (Cognito: at most 1 day; Auth0: 1 day; Entra: at most 28 hours; Okta: at most 1 day)',
+    integer(60, 2_592_000),
   ),
   'auth.roleClaim': setting(
     'product',

@@ -106,7 +106,7 @@ others, ${millions(smallTenant)} million orders take ${minutes(hoursOfCopy(small
 4. Copy all partitions of the tenant, audit and legal holds included, without the attribute \`outbox\`: its events are published
    already. Copy the items of \`entities\` in \`shared/platform/table/keys.ts\` with a condition on absence, so that the copy can be
    repeated. Ids hold their shard, so keys stay the same. API keys stay valid: they are stored as hashes without a secret.
-   Hashes of e-mail addresses and user ids are keyed with \`DeploymentSecret\`: customers and carts are found again only
+   Hashes of e-mail addresses and user ids are keyed with \`HashesSecret\`: customers and carts are found again only
    if both cells have the same one.
    Leave out its subscribers and their deliveries: each cell seals their secrets. Register them in the new cell with
    \`npx commerce subscribers create\` before step 7.

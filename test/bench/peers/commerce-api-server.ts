@@ -19,7 +19,7 @@ import { callsBy } from './commerce-api-calls.ts'
 import { loadOf } from './load.ts'
 
 const secret = 'a secret of this benchmark, long enough'
-const runtime = httpRuntime({ deploymentSecret: async () => ({ text: secret, version: 'v1' }) })
+const runtime = httpRuntime({ secret: async () => ({ text: secret, version: 'v1' }) })
 const ofAllCodes: Record<string, Endpoint | undefined> = { POST: create, GET: list }
 const ofOneCode: Record<string, Endpoint | undefined> = { GET: read, PATCH: update }
 

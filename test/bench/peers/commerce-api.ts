@@ -42,7 +42,7 @@ async function startSide(
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
       TABLE_NAME: tableName,
-      SECRET_ARN: 'in the server itself',
+      CURSORS_SECRET_ARN: 'in the server itself',
     },
     messages: true,
   })

@@ -28,6 +28,8 @@ interface RefundLedger {
   refund(account: string | undefined, parameters: Record<string, string>): Answer
   /** Stripe's charge object. */
   charge(account: string | undefined, id: string): Answer
+  /** Adds metadata to a refund, which is all of it that Stripe changes. */
+  change(account: string | undefined, id: string, parameters: Record<string, string>): Answer
   /** Returns the paid refunds, oldest first; of all accounts if none is named. */
   paid(only?: { account?: string | undefined; charge?: string | undefined }): PaidRefund[]
 }
@@ -91,6 +93,16 @@ export function refundLedger(): RefundLedger {
         status: charge.startsWith('ch_pending_') ? 'pending' : 'succeeded',
       }
       refunds.push(refund)
+      return { status: 200, body: refund }
+    },
+
+    change(account = platformAccount, id, parameters) {
+      const refund = paid({ account }).find((one) => one.id === id)
+      if (!refund) return missing('refund', id)
+      const unknown = Object.keys(parameters).find((name) => !/^(metadata|expand)\[.*\]$/.test(name))
+      if (unknown)
+        return refusedParameter('parameter_unknown', unknown, `Received unknown parameter: ${unknown}`)
+      refund.metadata = { ...refund.metadata, ...metadataOf(parameters) }
       return { status: 200, body: refund }
     },
   }

@@ -57,6 +57,13 @@ export function stripeApi(): StripeApi {
     returns.push(setTimeout(giveBack, returnedAfter).unref())
   }
 
+  /** Stripe reports a change of metadata, too. */
+  function change(call: Call, id: string): Answer {
+    const answer = ledger.change(call.account, id, call.parameters)
+    if (answer.status === 200) endpoints.send('refund.updated', answer.body as PaidRefund)
+    return answer
+  }
+
   function list({ account, parameters }: Call): Answer {
     return pageOf(ledger.paid({ account, charge: parameters.charge }), parameters)
   }
@@ -81,6 +88,7 @@ export function stripeApi(): StripeApi {
       const route = rest.length === 0 && `${method} /${collection}${id === undefined ? '' : '/:id'}`
       if (route === 'POST /refunds') return create(call, begun)
       if (route === 'GET /refunds') return list(call)
+      if (route === 'POST /refunds/:id') return change(call, String(id))
       if (route === 'GET /refunds/:id') return retrieve(call, String(id))
       if (route === 'POST /webhook_endpoints') return endpoints.create(call.parameters)
       if (route === 'GET /charges/:id') return ledger.charge(account, String(id))
