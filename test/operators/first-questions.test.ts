@@ -187,7 +187,7 @@ describe('an answer that differs says what to change:', () => {
         operations.GetWebACL = () => ({ WebACL: { Rules } })
       },
       '11 of 10',
-      'limits.webAcl',
+      'lib/gateway/rate-rules.ts',
     ],
     [
       'a version of the managed rules is gone',

@@ -153,7 +153,7 @@ const questions: readonly Question[] = [
   {
     question: 'How many of the ten rate rules that a web ACL may have does the stack use?',
     expected: 'at most 10',
-    otherwise: 'throttle fewer operations in limits.webAcl',
+    otherwise: 'leave out a rule in lib/gateway/rate-rules.ts',
     async ask({ outputs, waf }) {
       const { WebAclName: Name, WebAclId: Id } = outputs
       if (!Name || !Id) return { state: 'not_needed', answer: 'the stack has no web ACL' }
