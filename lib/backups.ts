@@ -15,6 +15,9 @@ export interface Backups {
   completed?: Queue
 }
 
+/** Times in which a backup must start, and complete once it has started. By default AWS Backup takes 8 hours and 7 days. */
+const windows = { startWindow: Duration.hours(1), completionWindow: Duration.hours(6) }
+
 /**
  * Creates nightly and weekly backups of the table in a vault that outlives the stack. Point-in-time recovery is lost with the
  * table; backups are not. Copies in vaults of other regions and accounts also survive the loss of the region or the
@@ -49,6 +52,7 @@ export function backups(
     new BackupPlanRule({
       ruleName,
       scheduleExpression: Schedule.cron({ hour: '3', minute: '0', ...(weekDay && { weekDay }) }),
+      ...windows,
       deleteAfter: Duration.days(days),
       copyActions,
     })

@@ -126,6 +126,9 @@ const stages: readonly Stage[] = [
   { ...production, name: 'prod' },
 ]
 
+/** The names of all stages. */
+export const stageNames = stages.map(({ name }) => name)
+
 /** An unknown stage, reported in one sentence. */
 export class StageError extends Error {
   override name = 'StageError'
@@ -135,7 +138,7 @@ export class StageError extends Error {
 export function stageNamed(name: unknown): Stage {
   const stage = stages.find((one) => one.name === name)
   if (stage) return stage
-  const known = stages.map((one) => one.name).join(', ')
+  const known = stageNames.join(', ')
   throw new StageError(
     name === undefined
       ? `no stage given: choose one of ${known} with -c stage=NAME`

@@ -72,14 +72,14 @@ const protectionAlarms: readonly AlarmDefinition[] = [
   },
   {
     id: 'BackupMissing',
-    impact: 'No backup of the table has completed for 30 hours.',
+    impact: 'No backup of the table has completed for 31 hours.',
     act: 'Find out why the latest backup job failed or did not start. Fix that and start a backup by hand. On a new stage the alarm ends with the first backup.',
     commands: [
       'aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5',
       'aws backup start-backup-job --backup-vault-name VAULT --resource-arn TABLE_ARN --iam-role-arn ROLE_ARN',
     ],
-    // One backup runs each night and has six hours to complete.
-    threshold: { measure: measures.completedBackups, below: 1, periods: 30 },
+    // A backup each night has an hour to start and six to complete (lib/backups.ts).
+    threshold: { measure: measures.completedBackups, below: 1, periods: 24 + 1 + 6 },
   },
   {
     id: 'WeeklyBackupMissing',

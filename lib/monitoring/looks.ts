@@ -67,7 +67,7 @@ export const looks: readonly Look[] = [
   {
     id: 'ImportMachineFailing',
     impact: 'The workflow of an import failed. The import is marked as failed within a minute.',
-    act: 'A freeze fails running imports. Otherwise find the failed step in the execution history. The file can be sent again.',
+    act: 'An import that a freeze holds beyond imports.timeoutSeconds fails. Otherwise find the failed step in the execution history. The file can be sent again.',
     commands: [
       `${listExecutions} FAILED`,
       'aws stepfunctions get-execution-history --execution-arn EXECUTION_ARN --reverse-order',

@@ -1,4 +1,5 @@
 import type { DynamoDBClient, TransactWriteItem } from '@aws-sdk/client-dynamodb'
+import type { Remember } from '#shared/platform/base/cached-load.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import type { RecordedCall } from '#test/faults/faults.ts'
@@ -43,6 +44,7 @@ export async function metered(
       // Read now, once the fake payment provider runs.
       settings: profile('shared/settings/profiles/local.json', changes),
       client: measuring(testClient(proxy.endpoint)),
+      remember: lastingMemory(),
     })
     const costs: Cost[] = []
     const keep = (request: string, status: number | undefined): void => {
@@ -74,6 +76,15 @@ export async function metered(
     return costs
   } finally {
     await proxy.stop()
+  }
+}
+
+/** What a process remembers for 30 seconds costs hardly any request a read: here it lasts, so no time decides which one pays. */
+function lastingMemory(): Remember {
+  const known = new Map<string, unknown>()
+  return async <Value>(name: string, load: () => Promise<Value>) => {
+    if (!known.has(name)) known.set(name, await load())
+    return known.get(name) as Value
   }
 }
 

@@ -50,6 +50,8 @@ const metric = (MetricName: string, Dimensions: object[]) => ({
   MetricStat: { Metric: { MetricName, Dimensions } },
 })
 const named = (Name: string, Value: unknown) => ({ Name, Value })
+/** A backup ends by 10:00 UTC, so none is missing before `BackupMissing` says so. */
+const inTime = { StartWindowMinutes: 60, CompletionWindowMinutes: 360 }
 const silence = { ComparisonOperator: 'LessThanThreshold', Threshold: 1, TreatMissingData: 'breaching' }
 
 /** The properties of resources, by their paths, in the templates of a stage. A property of undefined is absent. */
@@ -70,8 +72,18 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     Backups: {
       'BackupPlan.BackupPlanRule': [
-        { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 2 } },
-        { RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
+        {
+          ...inTime,
+          RuleName: 'nightly',
+          ScheduleExpression: 'cron(0 3 * * ? *)',
+          Lifecycle: { DeleteAfterDays: 2 },
+        },
+        {
+          ...inTime,
+          RuleName: 'weekly',
+          ScheduleExpression: 'cron(0 3 ? * SUN *)',
+          Lifecycle: { DeleteAfterDays: 35 },
+        },
       ],
     },
     BackupsTable: { BackupPlanId: '<Backups.BackupPlanId>', 'BackupSelection.Resources': ['<Table.Arn>'] },
@@ -79,7 +91,8 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       DeletionPolicy: 'RetainExceptOnCreate',
       GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 64 },
     },
-    // The probe has no API key until the operator stores one.
+    // There is no API key until the operator stores one.
+    PaymentsSecret: { SecretString: 'none' },
     ProbeSecret: { SecretString: 'none' },
     Key: { DeletionPolicy: 'RetainExceptOnCreate', EnableKeyRotation: true },
     KeyAlias: { AliasName: 'alias/commerce-prod', TargetKeyId: '<Key.Arn>' },
@@ -284,7 +297,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     BackupMissingAlarm: {
       ...{ Namespace: 'AWS/Backup', MetricName: 'NumberOfBackupJobsCompleted' },
       ...{ Dimensions: [named('BackupVaultName', '<BackupVault.BackupVaultName>')] },
-      ...{ ...silence, Period: 3600, EvaluationPeriods: 30 },
+      ...{ ...silence, Period: 3600, EvaluationPeriods: 31 },
     },
     RefundsDifferAlarm: {
       ...{ Namespace: 'commerce-prod', MetricName: 'differences' },

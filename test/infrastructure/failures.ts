@@ -403,9 +403,9 @@ const ofTheRest: readonly Failure[] = [
   },
   {
     kind: 'No nightly backup completes',
-    before: 1800,
+    before: 1860,
     alarm: 'BackupMissing',
-    minutes: 1800,
+    minutes: 1860,
     signals: [{ metric: 'NumberOfBackupJobsCompleted', at: never }],
   },
   {

@@ -71,13 +71,6 @@ test('a missing account and region are reported', () => {
   ])
 })
 
-test('managed rules without a version are reported', () => {
-  const managedRules = { knownBadInputs: null, common: 'Version_1.19' }
-  expect(localValues({ 'limits.webAcl': { managedRules } }, prod)).toEqual([
-    '  limits.webAcl at managedRules.knownBadInputs: stage prod needs a version of the rules, such as Version_1.19.',
-  ])
-})
-
 test('connected accounts are accepted', () => {
   expect(localValues({ 'refunds.account': 'connected' }, prod)).toEqual([])
 })

@@ -2,7 +2,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/table-use.ts'
 import type { ErrorCode } from '#shared/error-catalog.ts'
-import { lazy, processMemory } from '#shared/platform/base/cached-load.ts'
+import { lazy, processMemory, type Remember } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { AlertCode, EventLine, Log, LogReport, RequestLine } from '#shared/platform/base/log.ts'
@@ -79,6 +79,8 @@ export interface ServiceOptions {
    * of a slow run.
    */
   remembers?: true
+  /** What the process remembers, instead of nothing. */
+  remember?: Remember
   /** Secrets other than those that the tests sign with. */
   secrets?: Partial<Record<SecretName, string>>
   /** Endpoints of the test, in addition to those of the route table. */
@@ -123,7 +125,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
     },
     isBlocked: options.remembers ? blockCheck(clock) : async () => false,
-    remember: options.remembers ? processMemory(clock) : (_, load) => load(),
+    remember: options.remember ?? (options.remembers ? processMemory(clock) : (_, load) => load()),
     ...testKeys,
     environment: (name) => ({ METHODS: methods, DEPLOYMENT: 'commerce-test' })[name] ?? process.env[name],
   }
