@@ -3,9 +3,10 @@ import { functionOf, routes } from '#functions/routes.ts'
 import { pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { looks } from '#lib/monitoring/looks.ts'
+import { busiestQueries } from '#lib/monitoring/saved-queries.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { withProvisioned } from './stage-settings.ts'
-import { propertiesOf, templatesOf } from './synthesis.ts'
+import { idsOf, propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 
 const { watch } = await templatesOf('prod', { changes: withProvisioned })
 // biome-ignore lint/suspicious/noExplicitAny: each widget has other properties.
@@ -37,6 +38,25 @@ test.each([
   expect(query).toMatch(new RegExp(`stats count\\(\\*\\).* by ${by}\\b`))
   // CloudWatch Logs Insights queries at most 50 log groups at once.
   expect(handlers.size).toBeLessThanOrEqual(50)
+})
+
+test.each(['dev', 'prod'])('the queries that %s saves have log groups, at most 50', async (stage) => {
+  const its = await templatesOf(stage)
+  const saved = resourcesOf(its.watch, 'AWS::Logs::QueryDefinition').map(([, { Properties }]) => Properties)
+  expect(saved.length).toBeGreaterThan(busiestQueries.length)
+  const groups = idsOf(its.template, 'AWS::Logs::LogGroup').map((id) => `<${id}>`)
+  for (const { LogGroupNames } of saved) {
+    expect(groups).toEqual(expect.arrayContaining(LogGroupNames))
+    expect(LogGroupNames.length).toBeLessThanOrEqual(50)
+  }
+})
+
+test('one saved query says what each tenant uses, by operation', () => {
+  const found = resourcesOf(watch, 'AWS::Logs::QueryDefinition').map(([, { Properties }]) => Properties)
+  const usage = found.filter(({ QueryString }) => /by tenant, operation/.test(QueryString))
+  expect(usage).toHaveLength(1)
+  for (const counted of ['count(*)', 'sum(read_units)', 'sum(write_units)', 'sum(status >= 400)'])
+    expect(usage[0]?.QueryString).toContain(counted)
 })
 
 test('pending, late, failed and throttled work is shown', () => {
