@@ -109,15 +109,14 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
 }
 
 /**
- * Checks that the caller accepts the media type of the response. A type such as application/health+json also
- * satisfies application/json.
+ * Checks that the caller accepts the media type of the response. JSON is acceptable everywhere: errors are JSON, and
+ * some generated clients accept nothing else, even for a file.
  * @throws VALIDATION.accept.unsupported
  */
 export function checkAccept(headers: HttpRequest['headers'], mediaType: string, settings: Settings): void {
   const accept = headers.accept
   if (accept === undefined || accept.trim() === '') return
-  const types = mediaType.endsWith('+json') ? [mediaType, 'application/json'] : [mediaType]
-  if (types.some((type) => accepts(accept, type))) return
+  if ([mediaType, 'application/json'].some((type) => accepts(accept, type))) return
   throw fail('VALIDATION.accept.unsupported', {
     http: settings['errors.notAcceptable'],
     details: { supported: [mediaType] },
