@@ -284,6 +284,8 @@ export interface components {
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
             supported?: string[];
+            /** @description CONFLICT.etag.mismatch: the current entity tag. */
+            etag?: string;
             /** @description VALIDATION.body.json: the number of characters before the error. */
             position?: number;
             /** @description The refund that the payment provider rejected. A later outcome can be read by its id. */

@@ -91,7 +91,7 @@ test('too many items that are no objects are one error, so a small request has a
 
 describe('an item of a bulk update', () => {
   test.each<[string, object, number, string, object?]>([
-    ['with a stale tag', { if_match: '"stale"' }, 412, 'CONFLICT.etag.mismatch', {}],
+    ['with a stale tag', { if_match: '"stale"' }, 412, 'CONFLICT.etag.mismatch'],
     ['without a tag', { if_match: undefined }, 428, 'VALIDATION.if_match.required'],
     ['with an empty tag', { if_match: ' ' }, 428, 'VALIDATION.if_match.required'],
     ['with a tag that is a number', { if_match: 1 }, 400, 'VALIDATION.field.type'],

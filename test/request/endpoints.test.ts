@@ -309,6 +309,7 @@ describe('a response', () => {
   test('of a read is 412 and not 304 if both conditions say so', async () => {
     const got = await read({ 'If-Match': '"v0"', 'If-None-Match': etag })
     expect(outcome(got)).toBe('412 CONFLICT.etag.mismatch')
+    expect(got.json.error.details).toEqual({ etag })
     expect(service.lines).toMatchObject([{ status: 412, failure: { code: 'CONFLICT.etag.mismatch' } }])
   })
 

@@ -72,6 +72,7 @@ export const errorSchema: Json = opened({
               description:
                 'The media types that the operation supports (415), or the methods of the path (405).',
             },
+            etag: { type: 'string', description: 'CONFLICT.etag.mismatch: the current entity tag.' },
             position: {
               type: 'integer',
               minimum: 0,

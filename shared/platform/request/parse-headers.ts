@@ -158,7 +158,7 @@ export function weakEntityTag(representation: unknown): string {
  */
 export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, etag: string): void {
   checkIfMatch(ifMatch, etag)
-  if (matchesEtag(ifNoneMatch, etag)) throw fail('CONFLICT.etag.mismatch')
+  if (matchesEtag(ifNoneMatch, etag)) throw mismatch(etag)
 }
 
 /**
@@ -168,7 +168,12 @@ export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, etag: 
 export function checkIfMatch(given: string | undefined, etag: string): void {
   if (given === undefined || given.trim() === '*') return
   const named = !etag.startsWith('W/') && given.split(',').some((one) => one.trim() === etag)
-  if (!named) throw fail('CONFLICT.etag.mismatch')
+  if (!named) throw mismatch(etag)
+}
+
+/** Returns the failure of a precondition, with the current entity tag. */
+function mismatch(etag: string): Failure {
+  return fail('CONFLICT.etag.mismatch', { details: { etag } })
 }
 
 /** Returns whether If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */
