@@ -278,6 +278,14 @@ export interface components {
             fields?: {
                 [key: string]: components["schemas"]["FieldProblem"];
             };
+            /** @description RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress. */
+            reason?: string;
+            /** @description RATE_LIMIT.exceeded: whose requests count: principal, source or tenant. */
+            per?: string;
+            /** @description The limit that was reached. */
+            max?: number;
+            /** @description RATE_LIMIT.exceeded: the time in which no more than max are accepted. */
+            window_seconds?: number;
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
             /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */

@@ -58,6 +58,21 @@ export const errorSchema: Json = opened({
               description: 'The problem with each rejected field or parameter, by its name.',
               additionalProperties: fieldProblem,
             },
+            reason: {
+              type: 'string',
+              description:
+                'RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress.',
+            },
+            per: {
+              type: 'string',
+              description: 'RATE_LIMIT.exceeded: whose requests count: principal, source or tenant.',
+            },
+            max: { type: 'integer', format: 'int64', description: 'The limit that was reached.' },
+            window_seconds: {
+              type: 'integer',
+              format: 'int64',
+              description: 'RATE_LIMIT.exceeded: the time in which no more than max are accepted.',
+            },
             required_scopes: {
               ...texts,
               description: 'AUTHZ.scope.token: the scopes that the operation needs.',
