@@ -292,6 +292,11 @@ export interface components {
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
             supported?: string[];
+            /**
+             * Format: date-time
+             * @description CONFLICT.idempotency.payload_mismatch: when the key was used with the other payload.
+             */
+            first_used_at?: string;
             /** @description CONFLICT.etag.mismatch: the current entity tag. */
             etag?: string;
             /** @description VALIDATION.body.json: the number of characters before the error. */

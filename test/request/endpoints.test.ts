@@ -812,7 +812,10 @@ describe('an Idempotency-Key', () => {
     const as = { ...editor, role: 'Admin' }
     await make({ as, ...key('k') })
     const headers = { ...key('k').headers, ...invalid.headers }
-    expect(statusOf(await make({ as, ...invalid, headers }))).toBe(expected)
+    const answer = await make({ as, ...invalid, headers })
+    expect(statusOf(answer)).toBe(expected)
+    const firstUse = { first_used_at: new Date(now).toISOString() }
+    if (expected === mismatch) expect(answer.json.error.details).toEqual(firstUse)
   })
 
   test('that is new or has expired changes nothing for an invalid request', async () => {

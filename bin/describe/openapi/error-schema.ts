@@ -87,6 +87,12 @@ export const errorSchema: Json = opened({
               description:
                 'The media types that the operation supports (415), or the methods of the path (405).',
             },
+            first_used_at: {
+              type: 'string',
+              format: 'date-time',
+              description:
+                'CONFLICT.idempotency.payload_mismatch: when the key was used with the other payload.',
+            },
             etag: { type: 'string', description: 'CONFLICT.etag.mismatch: the current entity tag.' },
             position: {
               type: 'integer',
