@@ -292,6 +292,8 @@ export interface components {
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
             supported?: string[];
+            /** @description CONFLICT.code.exists: whether the code that has this text is deleted. */
+            soft_deleted?: boolean;
             /**
              * Format: date-time
              * @description CONFLICT.idempotency.payload_mismatch: when the key was used with the other payload.

@@ -87,6 +87,10 @@ export const errorSchema: Json = opened({
               description:
                 'The media types that the operation supports (415), or the methods of the path (405).',
             },
+            soft_deleted: {
+              type: 'boolean',
+              description: 'CONFLICT.code.exists: whether the code that has this text is deleted.',
+            },
             first_used_at: {
               type: 'string',
               format: 'date-time',
