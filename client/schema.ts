@@ -271,6 +271,11 @@ export interface components {
             retryable: boolean;
             /** @description Quote it when you ask for help. */
             correlation_id: string;
+            /**
+             * Format: uri
+             * @description The row of the code on the page of errors, if the deployment has one.
+             */
+            docs?: string;
             details: components["schemas"]["ErrorDetails"];
         };
         ErrorDetails: {

@@ -48,6 +48,11 @@ export const errorSchema: Json = opened({
           description: 'True if the same request, with the same Idempotency-Key, may succeed later.',
         },
         correlation_id: { type: 'string', description: 'Quote it when you ask for help.' },
+        docs: {
+          type: 'string',
+          format: 'uri',
+          description: 'The row of the code on the page of errors, if the deployment has one.',
+        },
         details: {
           title: 'ErrorDetails',
           type: 'object',
