@@ -113,7 +113,7 @@ export interface paths {
     "/codes:bulkUpdate": {
         /**
          * Update many discount codes
-         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
+         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code, with the entity tag that if_match takes next. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
         post: operations["bulkUpdateCodes"];
     };
@@ -467,6 +467,8 @@ export interface components {
             row: number;
             id: string | null;
             status: number;
+            /** @description The entity tag of an updated code, which if_match takes next. */
+            etag?: string;
             error?: components["schemas"]["RowError"];
         };
         Session: {
