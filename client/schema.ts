@@ -23,7 +23,7 @@ export interface paths {
     "/v1/refunds": {
         /**
          * Refund a charge
-         * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Location is the path of the refund, where a later outcome can be read. An API key needs the scope `refunds:write`.
+         * @description Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Until the deployment has a key of the provider, refunds get 503 with details.dependency `payments`, and nothing is stored. Location is the path of the refund, where a later outcome can be read. An API key needs the scope `refunds:write`.
          */
         post: operations["createRefund"];
     };

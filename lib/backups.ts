@@ -1,23 +1,33 @@
 import { Duration, Fn, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib'
 import { BackupPlan, BackupPlanRule, BackupResource, BackupVault } from 'aws-cdk-lib/aws-backup'
-import { Schedule } from 'aws-cdk-lib/aws-events'
+import { Rule, Schedule } from 'aws-cdk-lib/aws-events'
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
+import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Settings } from '#shared/settings/register.ts'
 import type { DataTable } from './data-table.ts'
+import { admitEvents, notesQueue } from './queues.ts'
+
+export interface Backups {
+  vault: BackupVault
+  /** Only without nightly backups: it holds a message for each backup that completed in the last eight days. */
+  completed?: Queue
+}
+
+/** Times in which a backup must start, and complete once it has started. By default AWS Backup takes 8 hours and 7 days. */
+const windows = { startWindow: Duration.hours(1), completionWindow: Duration.hours(6) }
 
 /**
  * Creates nightly and weekly backups of the table in a vault that outlives the stack. Point-in-time recovery is lost with the
  * table; backups are not. Copies in vaults of other regions and accounts also survive the loss of the region or the
  * account.
- * @returns the vault
  */
 export function backups(
   scope: Construct,
   table: DataTable,
   { settings, key }: { settings: Settings; key: Key | undefined },
-): BackupVault {
+): Backups {
   const { keptDays, weeklyKeptDays, lock, copies } = settings['storage.backups']
   const { stackId, stackName } = Stack.of(scope)
   const vault = new BackupVault(scope, 'BackupVault', {
@@ -42,20 +52,43 @@ export function backups(
     new BackupPlanRule({
       ruleName,
       scheduleExpression: Schedule.cron({ hour: '3', minute: '0', ...(weekDay && { weekDay }) }),
+      ...windows,
       deleteAfter: Duration.days(days),
       copyActions,
     })
+  const weekly = rule('weekly', weeklyKeptDays, 'SUN')
   // Rules that start at the same time make one backup, that of the longer retention. So both rules copy it.
   const plan = new BackupPlan(scope, 'Backups', {
     backupVault: vault,
-    backupPlanRules: [rule('nightly', keptDays), rule('weekly', weeklyKeptDays, 'SUN')],
+    backupPlanRules: keptDays === 0 ? [weekly] : [rule('nightly', keptDays), weekly],
   })
   plan.addSelection('Table', {
     resources: [BackupResource.fromDynamoDbTable(table)],
     role: backupRole(scope).withoutPolicyUpdates(),
     disableDefaultBackupPolicy: true,
   })
-  return vault
+  return keptDays === 0 ? { vault, completed: noteCompleted(scope, vault, key) } : { vault }
+}
+
+/**
+ * Notes each completed backup in a queue that nobody reads and that drops its messages after eight days. An empty queue is a
+ * missing backup: an alarm looks back seven days at most.
+ */
+function noteCompleted(scope: Construct, vault: BackupVault, key: Key | undefined): Queue {
+  const queue = notesQueue(scope, 'CompletedBackups', { key, kept: Duration.days(8) })
+  const rule = new Rule(scope, 'CompletedBackupsRule', {
+    description: 'Completed backups of this stage.',
+    eventPattern: {
+      source: ['aws.backup'],
+      detailType: ['Backup Job State Change'],
+      detail: { state: ['COMPLETED'], backupVaultArn: [vault.backupVaultArn] },
+    },
+    targets: [{ bind: () => ({ arn: queue.queueArn }) }],
+  })
+  admitEvents(queue, rule.ruleArn)
+  const reason = 'A note that is lost raises the alarm on a missing backup, which is the safe side.'
+  Validations.of(rule).acknowledge({ id: 'Serverless-EventBusDLQ', reason })
+  return queue
 }
 
 /**

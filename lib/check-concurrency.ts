@@ -12,9 +12,6 @@ const tenantDivisor = 4
 /** Of the processes that send deliveries, the slow calls of one tenant hold one of so many at most. */
 const deliveriesDivisor = 10
 
-/** One alarm sums the spillover of all functions, and an alarm of CloudWatch sums so many metrics at most. */
-const mostProvisioned = 10
-
 /**
  * Rejects a profile whose quota cannot hold the reserved and the provisioned concurrency of the stage, that provisions
  * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step or its slow
@@ -51,7 +48,7 @@ function quotaProblems(stage: Stage, settings: Settings): string[] {
 function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): string[] {
   const key = 'limits.provisionedConcurrency'
   const provisioned = Object.entries(provisionedExecutions(settings))
-  const above = provisioned.flatMap(([name, count]) => {
+  return provisioned.flatMap(([name, count]) => {
     const reserved = concurrency[name] ?? count
     return count > reserved
       ? [
@@ -59,9 +56,6 @@ function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): s
         ]
       : []
   })
-  return provisioned.length > mostProvisioned
-    ? [...above, `${key}: ${provisioned.length} functions: choose at most ${mostProvisioned}`]
-    : above
 }
 
 /** A process works until the slowest call of its batch ends, so one slow call holds it. */

@@ -29,7 +29,8 @@ import { ownKey } from './own-key.ts'
 import { workQueues } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { secrets } from './secrets.ts'
-import { deploymentName, type Stage } from './stage.ts'
+import { deploymentName, hasWebAcl, type Stage } from './stage.ts'
+import { traces } from './traces.ts'
 import { userPool } from './user-pool.ts'
 
 interface CommerceStackProps extends Pick<StackProps, 'env'> {
@@ -59,7 +60,7 @@ export class CommerceStack extends Stack {
     })
     const key = ownKey(this, stage)
     const table = dataTable(this, { stage, settings, key })
-    const backupVault = stage.keepsData ? backups(this, table, { settings, key }) : undefined
+    const backedUp = stage.keepsData ? backups(this, table, { settings, key }) : undefined
     const secretsOfStage = secrets(this, stage, key)
     const { bus, deadLetters: undelivered } = eventBus(this, stage, settings, key)
     const files = filesBucket(this, stage, settings, key)
@@ -78,9 +79,11 @@ export class CommerceStack extends Stack {
     const unknownRoute = invokedBy(unknownRouteHandler, release)
     const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
-    const blocked = stage.onAws ? blockedAddresses(this, stage) : undefined
+    const blocked = hasWebAcl(stage, settings) ? blockedAddresses(this, stage) : undefined
     const acl = blocked && webAcl(this, api, { stage, settings, key, blocked })
     if (blocked) userPoolWebAcl(this, users.pool, { stage, settings, key, blocked })
+
+    if (stage.onAws) traces(this, stage, settings)
 
     const working = stepFunctions(this, deployment, steps)
     const machine = importMachine(this, deployment, working)
@@ -100,7 +103,9 @@ export class CommerceStack extends Stack {
       ...consuming.flatMap(({ name, deadLetters }) => (deadLetters ? [[name, deadLetters] as const] : [])),
     ])
     const watched = { stage, settings, api, functions, deadLetters, machine: machine.machine }
-    const watch = stage.onAws ? new Watch(this, { ...watched, key, table, queues, backupVault }) : undefined
+    const watch = stage.onAws
+      ? new Watch(this, { ...watched, key, table, queues, backups: backedUp })
+      : undefined
     const invoked = [...endpoints.map((endpoint) => endpoint.invoked), preflight, unknownRoute]
     gradualDeployments(this, stage, invoked)
     if (bypassesRollout || freeze) for (const one of invoked) bypassRollout(one)
@@ -115,7 +120,7 @@ export class CommerceStack extends Stack {
       TableName: table.tableName,
       TableArn: table.tableArn,
       ...(table.tableStreamArn !== undefined && { TableStreamArn: table.tableStreamArn }),
-      ...(backupVault && { BackupVaultName: backupVault.backupVaultName }),
+      ...(backedUp && { BackupVaultName: backedUp.vault.backupVaultName }),
       ImportMachineArn: machine.machine.stateMachineArn,
       // A reference to a web ACL is its name, its id and its scope.
       ...(acl && { WebAclName: Fn.select(0, Fn.split('|', acl.ref)), WebAclId: acl.attrId }),
@@ -129,10 +134,7 @@ export class CommerceStack extends Stack {
       WebhooksSecretArn: secretsOfStage.webhooks.secretArn,
       StripeWebhooksSecretArn: secretsOfStage.stripe_webhooks.secretArn,
       ProbeSecretArn: secretsOfStage.probe.secretArn,
-      ...(watch && {
-        PagesTopicArn: watch.topics.page.topicArn,
-        TicketsTopicArn: watch.topics.ticket.topicArn,
-      }),
+      ...(watch?.pages && { PagesTopicArn: watch.pages.topicArn }),
     }
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value })
   }

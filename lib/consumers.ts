@@ -14,6 +14,7 @@ import { grantKey } from './key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
+import type { Stage } from './stage.ts'
 
 /** A function without a route, with its own dead-letter queue if it has one. */
 interface Consumer {
@@ -40,13 +41,13 @@ export function consumers(
       const { handler, invoked } = create(
         'It is invoked each minute and reads all pending work: no invocation has to be kept.',
       )
-      feedEachMinute(handler, invoked, stateOf(deployment.freeze))
+      feedEachMinute({ handler, invoked }, name, { stage, state: stateOf(deployment.freeze) })
       return { name, handler }
     }
     if (source === 'probe') {
       const { handler, invoked } = create('It is invoked each minute: the next run replaces one that failed.')
       // A freeze must not hide an outage.
-      if (stage.onAws) feedEachMinute(handler, invoked, 'ENABLED')
+      if (stage.onAws) feedEachMinute({ handler, invoked }, name, { stage, state: 'ENABLED' })
       return { name, handler }
     }
     if (source === 'pool.token') {
@@ -68,7 +69,7 @@ export function consumers(
     if ('queue' in source) {
       const { handler, invoked } = create('Its source is a queue with a dead-letter queue.')
       const queue = resources.queues[source.queue]
-      if (source.daily) scheduleDaily(handler, queue.queue, deployment)
+      if (source.daily) scheduleDaily({ handler, name }, queue.queue, deployment)
       feedFromQueue({ handler, invoked }, queue, {
         maxConcurrency: stage.concurrency?.[name],
         batchSize: source.daily ? 1 : 10,
@@ -113,18 +114,24 @@ function feedFromQueue(
 
 /** Invokes the function every minute. The next run finds anything that one run missed. */
 function feedEachMinute(
-  handler: lambda.Function,
-  { functionArn }: lambda.IFunction,
-  state: 'ENABLED' | 'DISABLED',
+  { handler, invoked: { functionArn } }: Target,
+  name: string,
+  { stage, state }: { stage: Stage; state: 'ENABLED' | 'DISABLED' },
 ): void {
   const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   grant(invoker, ['lambda:InvokeFunction'], [functionArn])
   new CfnSchedule(handler, 'EachMinute', {
+    name: scheduleName(stage, name),
     scheduleExpression: 'rate(1 minute)',
     state,
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })
+}
+
+/** Returns the name of a schedule. A generated one would be longer than the 64 characters that EventBridge Scheduler takes. */
+function scheduleName(stage: Stage, name: string): string {
+  return `commerce-${stage.name}-${name}`
 }
 
 /** Returns the state of a schedule. */
@@ -133,12 +140,17 @@ function stateOf(freeze: Deployment['freeze']): 'ENABLED' | 'DISABLED' {
 }
 
 /** Sends a message to the queue of the function each day. The queue repeats it after a failure. */
-function scheduleDaily(handler: lambda.Function, queue: Queue, deployment: Deployment): void {
-  const { settings, resources, freeze } = deployment
+function scheduleDaily(
+  { handler, name }: Pick<Consumer, 'handler' | 'name'>,
+  queue: Queue,
+  deployment: Deployment,
+): void {
+  const { stage, settings, resources, freeze } = deployment
   const sender = new Role(handler, 'Sender', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
   grant(sender, ['sqs:SendMessage'], [queue.queueArn])
   grantKey(sender, resources.key, ['sqs:SendMessage', 'sqs:ReceiveMessage'])
   new CfnSchedule(handler, 'Daily', {
+    name: scheduleName(stage, name),
     scheduleExpression: `cron(0 ${settings['refunds.reconcile'].hour} * * ? *)`,
     state: stateOf(freeze),
     flexibleTimeWindow: { mode: 'OFF' },

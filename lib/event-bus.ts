@@ -26,6 +26,8 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
   if (deadLetters) admitEvents(deadLetters, bus.eventBusArn)
   if (stage.onAws) {
     const archive = bus.archive('EventArchive', {
+      // A generated name would be longer than the 48 characters that EventBridge takes.
+      archiveName: `commerce-${stage.name}`,
       description: 'Published events, kept for replay.',
       eventPattern: { source: ['commerce-api'] },
       retention: Duration.days(settings['events.replay'].archiveDays),

@@ -9,15 +9,12 @@ export const preflight = {
   name: 'platform.preflight',
   folder: 'platform/preflight',
   impact: 'Browsers cannot call the service from other origins.',
-  severity: 'page',
 } as const
 
 /** The function that answers what no endpoint takes: an unknown path, or a method that a path lacks. */
 export const unknownRoute = {
   name: 'platform.unknown-route',
   folder: 'platform/unknown-route',
-  impact: 'Callers of an unknown path or method get a 5xx error instead of 404 or 405.',
-  severity: 'ticket',
 } as const
 
 const functions = join(import.meta.dirname, '../functions')

@@ -5,13 +5,7 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/base/metrics.ts'
-import { metricsNamespace, type Rollout, type Stage } from './stage.ts'
-
-/** A new version receives a tenth of the requests for five minutes, and then all of them if nothing failed. */
-const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
-  canary: codedeploy.LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-  at_once: codedeploy.LambdaDeploymentConfig.ALL_AT_ONCE,
-}
+import { metricsNamespace, type Stage } from './stage.ts'
 
 /**
  * Creates one deployment group for each alias. A failing new version is rolled back automatically, and the stack with
@@ -20,15 +14,17 @@ const configs: Record<Rollout, codedeploy.ILambdaDeploymentConfig> = {
  *
  * Only functions behind the gateway are deployed gradually. CloudFormation moves the aliases of all others at once:
  * failures of a new consumer or workflow step are retried, then redriven from a dead-letter queue or sent again, and two
- * concurrent versions of the user pool's trigger would give one user tokens with different claims.
+ * concurrent versions of the user pool's trigger would give one user tokens with different claims. On a stage without alarms
+ * CloudFormation moves all aliases at once.
  */
 export function gradualDeployments(main: Stack, stage: Stage, invoked: readonly lambda.IFunction[]): void {
-  const { rollout } = stage
-  if (!rollout) return
+  if (stage.rollout !== 'canary') return
   const { stackName: applicationName } = main
   const deployments = new Construct(main, 'Deployments')
   const application = new codedeploy.LambdaApplication(deployments, 'Application', { applicationName })
-  const shared = { application, role: deployer(deployments), deploymentConfig: configs[rollout] }
+  // A new version receives a tenth of the requests for five minutes, and then all of them if nothing failed.
+  const deploymentConfig = codedeploy.LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES
+  const shared = { application, role: deployer(deployments), deploymentConfig }
   for (const alias of new Set(invoked)) {
     if (!(alias instanceof lambda.Alias)) throw new Error('there is no alias to move')
     const scope = Stack.of(alias)

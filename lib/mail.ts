@@ -66,6 +66,8 @@ export function mailEvents(
 ): void {
   if (!configurationSet || settings['otp.deliveredOn'] === 'accepted') return
   configurationSet.addEventDestination('DefaultBus', {
+    // A generated name would be longer than the 64 characters that SES takes.
+    configurationSetEventDestinationName: 'default-bus',
     destination: ses.EventDestination.eventBus(EventBus.fromEventBusName(scope, 'DefaultBus', 'default')),
     events: [ses.EmailSendingEvent.DELIVERY, ses.EmailSendingEvent.BOUNCE],
   })

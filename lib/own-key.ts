@@ -56,14 +56,12 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
       { StringEquals: { 'kms:EncryptionContext:aws:events:event-bus:arn': bus } },
     ),
     // The queues hold the dead letters of the bus and the reports of SES. EventBridge sends neither account nor source
-    // to KMS. DescribeKey has no encryption context, so it has a separate statement.
+    // to KMS. DescribeKey has no encryption context either, so this statement has no condition. It shows no data.
     // https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
     allowed('SendEventsToQueues', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey'], {
       ArnLike: { 'kms:EncryptionContext:aws:sqs:arn': arn('sqs', `commerce-${name}-*`) },
     }),
-    allowed('DescribeForEvents', 'events.amazonaws.com', ['kms:DescribeKey'], {
-      StringEquals: { 'aws:SourceAccount': stack.account },
-    }),
+    allowed('DescribeForEvents', 'events.amazonaws.com', ['kms:DescribeKey']),
   ]
 }
 
@@ -83,7 +81,7 @@ const cryptographicActions = [
   'kms:DescribeKey',
 ]
 
-function allowed(sid: string, service: string, actions: string[], conditions: object): PolicyStatement {
+function allowed(sid: string, service: string, actions: string[], conditions = {}): PolicyStatement {
   const principals = [new ServicePrincipal(service)]
   return new PolicyStatement({ sid, principals, actions, resources: ['*'], conditions: { ...conditions } })
 }

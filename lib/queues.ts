@@ -43,6 +43,21 @@ export function deadLetterQueue(scope: Construct, id: string, key?: Key): Queue 
   return queue
 }
 
+/** Creates a queue that nobody reads. How many messages it holds says what happened lately. */
+export function notesQueue(
+  scope: Construct,
+  id: string,
+  { key, kept }: { key: Key | undefined; kept: Duration },
+): Queue {
+  const queue = new Queue(scope, id, { ...commonProps(key), retentionPeriod: kept })
+  const reason = 'Nobody receives its messages: an alarm counts them until they expire.'
+  Validations.of(queue).acknowledge(
+    { id: 'AwsSolutions-SQS3', reason },
+    { id: 'Serverless-SQSRedrivePolicy', reason },
+  )
+  return queue
+}
+
 /**
  * Lets one rule or bus of EventBridge send to a queue. CDK's target `SqsQueue` is not used: it lets every rule of the account
  * send to a queue with the stage's own key. `SendEventsToQueues` in own-key.ts grants the use of the key.

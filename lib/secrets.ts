@@ -2,8 +2,7 @@ import { SecretValue, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
-import { noProbeKey } from '#shared/health/probe.ts'
-import { type KeyName, keyNames, type SecretName } from '#shared/platform/base/secrets.ts'
+import { type KeyName, keyNames, noKey, type SecretName } from '#shared/platform/base/secrets.ts'
 import { removalOf } from './data-table.ts'
 import { pascalCase } from './function-entries.ts'
 import type { Stage } from './stage.ts'
@@ -24,7 +23,7 @@ const keyDescriptions: Readonly<Record<KeyName, string>> = {
 
 /**
  * Creates the secrets with random values. Nobody sees those of keys. In the others, the operator of the stage stores the
- * values agreed with the partner. That of the probe names no API key until the operator stores one.
+ * values agreed with the partner. Those of API keys name none until the operator stores one.
  */
 export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const secret = (
@@ -45,6 +44,7 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   const random = (passwordLength: number): SecretProps => ({
     generateSecretString: { passwordLength, excludePunctuation: true },
   })
+  const none: SecretProps = { secretStringValue: SecretValue.unsafePlainText(noKey) }
   const shared = { value: random(40), reason: 'It is changed together with the partner, not by AWS alone.' }
   const ofKey = {
     value: random(64),
@@ -57,7 +57,10 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
   ])
   return {
     ...(Object.fromEntries(keys) as Record<KeyName, Secret>),
-    payments: secret('PaymentsSecret', 'The secret key of the payment provider.', shared),
+    payments: secret('PaymentsSecret', `The secret key of the payment provider, or '${noKey}'.`, {
+      ...shared,
+      value: none,
+    }),
     webhooks: secret(
       'WebhooksSecret',
       'The signing keys of webhooks in base64, separated by spaces: both the old and the new key during a rotation.',
@@ -68,8 +71,8 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
       "The signing secrets of Stripe's webhook endpoint, separated by spaces: both the old and the new one during a rotation.",
       shared,
     ),
-    probe: secret('ProbeSecret', `The API key of the probe, or '${noProbeKey}'.`, {
-      value: { secretStringValue: SecretValue.unsafePlainText(noProbeKey) },
+    probe: secret('ProbeSecret', `The API key of the probe, or '${noKey}'.`, {
+      value: none,
       reason: 'The service makes and revokes its own API keys.',
     }),
   }

@@ -9,7 +9,7 @@ import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from 
 import { environmentOf, grantUses, type Uses } from './grants.ts'
 import type { Resources } from './rights.ts'
 import { serviceLog } from './service-log.ts'
-import { deploymentName, metricsNamespace, type Stage } from './stage.ts'
+import { deploymentName, hasAlarms, metricsNamespace, type Stage } from './stage.ts'
 
 /** What all functions of one deployment have in common. */
 export interface Deployment {
@@ -61,7 +61,7 @@ export function serviceFunction(
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {
       [deploymentVariable]: deploymentName(stage),
-      METRICS_NAMESPACE: metricsNamespace(stage),
+      ...(hasAlarms(stage, settings) && { METRICS_NAMESPACE: metricsNamespace(stage) }),
       ...(release !== undefined && {
         [releaseVariable]: release,
         [shardsVariable]: JSON.stringify(settings['storage.shards']),
@@ -69,7 +69,8 @@ export function serviceFunction(
       ...environmentOf({ uses, table }, resources),
       ...environment,
     },
-    tracing: Tracing.ACTIVE,
+    // It is traced if what invokes it is. Lambda itself would trace each run of a schedule.
+    tracing: Tracing.PASS_THROUGH,
     ...(concurrency !== undefined && { reservedConcurrentExecutions: concurrency }),
     role,
     logGroup,
@@ -81,6 +82,9 @@ export function serviceFunction(
     id: 'AwsSolutions-IAM5[Resource::*]',
     reason: 'X-Ray accepts no resource; nothing else is granted on *.',
   })
-  Validations.of(created).acknowledge({ id: 'Serverless-LambdaDLQ', reason: onFailure })
+  Validations.of(created).acknowledge(
+    { id: 'Serverless-LambdaDLQ', reason: onFailure },
+    { id: 'Serverless-LambdaTracing', reason: 'The gateway decides which requests are traced (traces.ts).' },
+  )
   return created
 }

@@ -1,6 +1,7 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import type { Settings } from '#shared/settings/register.ts'
 
-/** How traffic shifts to a new version of a function: a tenth first, or all at once. */
+/** How traffic shifts to a new version of a function: a tenth first and watched by an alarm, or all at once. */
 export type Rollout = 'canary' | 'at_once'
 
 /**
@@ -23,7 +24,9 @@ export interface Stage {
    */
   onAws: boolean
   logRetention: RetentionDays
-  /** Absent where functions are replaced at once, without automatic rollback. It requires alarms. */
+  /** Whether its alarms wake somebody, and a web ACL protects it (see `hasAlarms` and `hasWebAcl`). */
+  wakes: boolean
+  /** Absent where functions have no versions. */
   rollout?: Rollout
   /** Absent where no concurrency is reserved. */
   concurrency?: Concurrency
@@ -51,6 +54,7 @@ const steps = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.complete': 
 const production: Omit<Stage, 'name'> = {
   keepsData: true,
   onAws: true,
+  wakes: true,
   logRetention: RetentionDays.SIX_MONTHS,
   rollout: 'canary',
   concurrency: {
@@ -81,12 +85,20 @@ const stages: readonly Stage[] = [
     name: 'local',
     keepsData: false,
     onAws: false,
+    wakes: false,
     logRetention: RetentionDays.ONE_DAY,
     // The engine uses this value as the API's id, so URLs stay the same across starts.
     restApiId: 'c0ffee01',
     basePath: '/restapis/c0ffee01/local/_user_request_',
   },
-  { name: 'dev', keepsData: false, onAws: true, logRetention: RetentionDays.TWO_WEEKS, rollout: 'at_once' },
+  {
+    name: 'dev',
+    keepsData: false,
+    onAws: true,
+    wakes: false,
+    logRetention: RetentionDays.TWO_WEEKS,
+    rollout: 'at_once',
+  },
   {
     // Equal to prod except for its size, so a change that works here works there.
     ...production,
@@ -114,6 +126,9 @@ const stages: readonly Stage[] = [
   { ...production, name: 'prod' },
 ]
 
+/** The names of all stages. */
+export const stageNames = stages.map(({ name }) => name)
+
 /** An unknown stage, reported in one sentence. */
 export class StageError extends Error {
   override name = 'StageError'
@@ -123,12 +138,25 @@ export class StageError extends Error {
 export function stageNamed(name: unknown): Stage {
   const stage = stages.find((one) => one.name === name)
   if (stage) return stage
-  const known = stages.map((one) => one.name).join(', ')
+  const known = stageNames.join(', ')
   throw new StageError(
     name === undefined
       ? `no stage given: choose one of ${known} with -c stage=NAME`
       : `there is no stage '${name}': choose one of ${known} with -c stage=NAME`,
   )
+}
+
+/**
+ * Whether a stage has alarms, a dashboard, and the metrics that they read. A stage that wakes nobody has none, because they
+ * are most of its bill.
+ */
+export function hasAlarms({ onAws, wakes }: Stage, settings: Settings): boolean {
+  return onAws && (wakes || settings['stages.dev'].alarms)
+}
+
+/** Whether a stage has web ACLs for its gateway and its user pool. */
+export function hasWebAcl({ onAws, wakes }: Stage, settings: Settings): boolean {
+  return onAws && (wakes || settings['stages.dev'].webAcl)
 }
 
 /** Returns the name of a stage's deployment, which is that of its stack in every region. */

@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings'
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { type Define, parseTime, stack, stackOf, UsageError, yes } from './options.ts'
+import { type Define, parseTime, parseWholeNumber, stack, stackOf, UsageError, yes } from './options.ts'
 import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands on messages and batches that could not be handled. */
@@ -50,23 +50,30 @@ export function defineDeadLetters(define: Define): void {
     })
   define(
     'dead-letters redrive',
-    `Handle failed messages again. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table. With --from and --to such a function handles all changes of that time, with or without a dead letter: for events.relay the events of each item's first and latest change in it, for tasks.enqueue all tasks that are not done, because tasks have no time. Consumers recognize duplicates by their event ids.`,
+    `Handle failed messages again: those that stand there when the command begins, or one, or --limit. One that fails again is left alone. Messages of a queue return to it. A function that the table's stream feeds is invoked with its failed batches; changes older than 24 hours are no longer in the stream, and are rebuilt by reading the whole table. With --from and --to such a function handles all changes of that time, with or without a dead letter: for events.relay the events of each item's first and latest change in it, for tasks.enqueue all tasks that are not done, because tasks have no time. Consumers recognize duplicates by their event ids.`,
     'dead-letters redrive webhooks',
+    'dead-letters redrive webhooks MESSAGE_ID',
+    'dead-letters redrive webhooks --limit 100',
     'dead-letters redrive events.relay',
     'dead-letters redrive events.relay --from 2026-01-30T12:00:00Z --to 2026-01-31T13:00:00Z',
   )
     .addArgument(queue)
+    .argument('[id]', 'one message, by the message_id of the list')
+    .option('--limit <number>', 'the most messages to take', parseWholeNumber)
     .option('--from <time>', 'such as 2026-01-30T12:00:00Z', parseTime)
     .option('--to <time>', 'such as 2026-01-31T13:00:00Z; by default now', parseTime)
     .addOption(stack)
-    .action(async (name, { stack, from, to }) => {
+    .action(async (name, id, { stack, from, to, limit }) => {
       const { redrive } = await import('../commands/redrive/redrive.ts')
       const { checkWindow } = await import('../commands/replay.ts')
       const now = new Date()
       if (to && !from) throw new UsageError('--to needs --from')
+      if (from && (id !== undefined || limit !== undefined))
+        throw new UsageError('--from takes changes without dead letters: leave out the id and --limit')
+      if (limit !== undefined && limit < 1) throw new UsageError('--limit takes a number from 1')
       const window = from && { from, to: to ?? now }
       if (window) checkWindow(window, now.getTime())
       const at = await stackOf(stack)
-      printRecord(await withProgress((report) => redrive(at, name, { window, report })))
+      printRecord(await withProgress((report) => redrive(at, name, { window, id, limit, report })))
     })
 }

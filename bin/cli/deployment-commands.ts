@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Settings } from '#shared/settings/register.ts'
 import { defineAddresses } from './address-commands.ts'
 import { defineDeadLetters } from './dead-letter-commands.ts'
 import { defineFreeze } from './freeze-commands.ts'
@@ -35,14 +36,17 @@ export function defineDeploymentCommands(define: Define): void {
 function defineVerify(define: Define): void {
   define(
     'verify',
-    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. Checks of operations that `auth.operationScopes` opens to no API key are skipped, and it says so. It stops at the first check that fails.',
+    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. Checks of operations that `auth.operationScopes` opens to no API key are skipped, as is the mail without a `mail.sender`, and it says so. It stops at the first check that fails. With --first it asks AWS instead what the local run cannot show, once for a new stage, and changes nothing: each line has a question, its state, the answer and what was expected. It exits with 1 if an answer differs, and the line says what to change. What needs a day is asked when it is run again.',
     'verify',
     'verify --stack commerce-prod --settings profiles/prod.json',
+    'verify --first --stack commerce-staging --settings profiles/staging.json',
   )
+    .option('--first', 'ask what only AWS can answer, on the first stage there')
     .addOption(settings)
     .addOption(url)
     .addOption(stack)
-    .action(async ({ settings, url, stack }) => {
+    .action(async ({ settings, url, stack, first }) => {
+      if (first) return askFirst(stack, await settingsOf(settings))
       const { verifyStack } = await import('../commands/verify/verify.ts')
       const stopped = new AbortController()
       const interrupted = new Error('verify was interrupted, and what it made is removed')
@@ -54,6 +58,18 @@ function defineVerify(define: Define): void {
         printRecord(skipped === undefined ? { check, passed: true } : { check, skipped }),
       )
     })
+}
+
+/** Prints the answers of AWS, and what is left to ask by hand. */
+async function askFirst(name: string | undefined, settings: Settings): Promise<void> {
+  if (name === undefined) throw new UsageError('--first needs --stack: the local run cannot answer')
+  const { askFirst, byHand, firstStack } = await import('../commands/verify/first-questions.ts')
+  const { outputs } = await stackOf(name)
+  for await (const answered of askFirst(firstStack(name, { settings, outputs }))) {
+    printRecord(answered)
+    if (answered.state === 'differs') process.exitCode = 1
+  }
+  for (const question of byHand) printRecord({ question, state: 'by_hand', see: 'docs/deployment.md' })
 }
 
 function defineRestore(define: Define): void {
@@ -92,7 +108,7 @@ function defineRestore(define: Define): void {
 function definePreflight(define: Define): void {
   define(
     'preflight',
-    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, a deployment with -c freeze of functions that still have provisioned concurrency, credentials of another account or region than the profile names, and a restored table that does not exist. It prints all reasons and exits with 1. For the first deployment of a stack, only the last two apply.',
+    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, a deployment with -c freeze of functions that still have provisioned concurrency, credentials of another account or region than the profile names, a restored table that does not exist, a region without a service that the stack needs, and a mail identity that the account has already. It prints all reasons and exits with 1. For the first deployment of a stack, only the last four apply.',
     'preflight --app cdk.out/prod --stack commerce-prod',
   )
     .option('--app <folder>', 'the output of cdk synth', 'cdk.out')

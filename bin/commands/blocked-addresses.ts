@@ -57,7 +57,7 @@ async function change(
   const version = isIPv6(address.split('/')[0] ?? '') ? 6 : 4
   const range = address.includes('/') ? address : `${address}/${version === 6 ? 128 : 32}`
   const set = (await setsOf(stack)).find((one) => one.version === version)
-  if (!set) throw new Error(`${stack.name} has no set of blocked addresses: deploy this release first`)
+  if (!set) throw new Error(`${stack.name} has no set for IPv${version}`)
   for (let attempt = 1; ; attempt += 1) {
     const { addresses, LockToken } = await read(stack, set)
     const { Name, Id } = set
@@ -78,11 +78,12 @@ async function read({ waf }: BlockingStack, { Name, Id }: AddressSet) {
 
 async function setsOf({ name, cloudFormation }: BlockingStack): Promise<AddressSet[]> {
   const resources = await stackResources(name, cloudFormation)
-  return resources
-    .filter(({ type }) => type === 'AWS::WAFv2::IPSet')
-    .map(({ logicalId, physicalId }) => {
-      // CloudFormation's id of a set is its name, its id and its scope.
-      const [Name = '', Id = ''] = physicalId.split('|')
-      return { version: logicalId.startsWith('BlockedIpv6') ? 6 : 4, Name, Id }
-    })
+  const sets = resources.filter(({ type }) => type === 'AWS::WAFv2::IPSet')
+  if (sets.length === 0)
+    throw new Error(`${name} has no web ACL: set webAcl of stages.dev to true and deploy`)
+  return sets.map(({ logicalId, physicalId }) => {
+    // CloudFormation's id of a set is its name, its id and its scope.
+    const [Name = '', Id = ''] = physicalId.split('|')
+    return { version: logicalId.startsWith('BlockedIpv6') ? 6 : 4, Name, Id }
+  })
 }

@@ -31,10 +31,49 @@ export async function* unique({ receive }: Pick<DeadLetters, 'receive'>): AsyncG
   }
 }
 
+/** Which dead letters a redrive takes: one by its id, or so many at most. */
+export interface Selection {
+  id?: string | undefined
+  limit?: number | undefined
+}
+
+/** After so many receipts in a row without a letter that stood there, none is left: SQS returns letters in any order. */
+const maxReceiptsInVain = 3
+
+/**
+ * Yields letters in batches, each letter once. It ends although letters arrive: those that were sent after a time are left alone,
+ * and so are those that this run has sent. Letters that it does not yield are released at the end.
+ * @param until milliseconds since 1970
+ * @param sent the ids of the messages that this run has sent
+ */
+export async function* standing(
+  letters: Pick<DeadLetters, 'receive' | 'release'>,
+  { id, limit, until, sent }: Selection & { until: number; sent: ReadonlySet<string> },
+): AsyncGenerator<DeadLetter[]> {
+  const seen = new Set<string>()
+  const others: DeadLetter[] = []
+  let left = id === undefined ? (limit ?? Number.POSITIVE_INFINITY) : 1
+  try {
+    for (let inVain = 0; left > 0 && inVain < maxReceiptsInVain; ) {
+      const fresh = (await letters.receive()).filter((letter) => !seen.has(letter.id))
+      if (fresh.length === 0) return
+      for (const letter of fresh) seen.add(letter.id)
+      const stood = fresh.filter((letter) => !sent.has(letter.id) && letter.sentAt.getTime() <= until)
+      const chosen = stood.filter((letter) => id === undefined || letter.id === id).slice(0, left)
+      others.push(...fresh.filter((letter) => !chosen.includes(letter)))
+      left -= chosen.length
+      inVain = stood.length === 0 ? inVain + 1 : 0
+      if (chosen.length > 0) yield chosen
+    }
+  } finally {
+    await Promise.allSettled(others.map((letter) => letters.release(letter)))
+  }
+}
+
 export type DeadLetters = ReturnType<typeof deadLettersAt>
 
 /** Longer than a run takes. An interrupted run can be repeated after this time. */
-const hiddenSeconds = 900
+export const hiddenSeconds = 900
 
 /** Returns the SQS dead-letter queue at an address. */
 export function deadLettersAt(QueueUrl: string, access: DeployedStack['access']) {

@@ -1,19 +1,20 @@
-import type { AlarmDefinition, Threshold } from '#lib/monitoring/alarm-definition.ts'
-import { alarmDefinitions, apiFailing } from '#lib/monitoring/alarm-definitions.ts'
-import { busiestQueries, busiestSeconds } from '#lib/monitoring/busiest.ts'
+import type { AlarmDefinition, LogQuery, Look, Threshold } from '#lib/monitoring/alarm-definition.ts'
+import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
+import { looks } from '#lib/monitoring/looks.ts'
 import { period } from '#lib/monitoring/metrics.ts'
+import { busiestQueries, busiestSeconds } from '#lib/monitoring/saved-queries.ts'
 
 const opening = `# Runbook
 
-Generated from the alarms by \`npx commerce runbook\`. Each section is named like its alarm, without the name of the stack. The
-name contains the severity: \`page\` means now, \`ticket\` the next working day; \`silent\` alarms only feed pages. STACK is the name
-of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights. In the name of a
-log group, … stands for text that CloudFormation generates. While \`${apiFailing.id}\` is in alarm, no other alarm pages.
+Generated from the alarms by \`npx commerce runbook\`. Each alarm wakes somebody, and its section is named like it, without the name of
+the stack. What can wait for a working day has no alarm: the last part lists the graphs and queries to look at. STACK is the name
+of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the stack knows. The queries are for CloudWatch Logs Insights, where the saved
+ones are listed under the name of the stack. In the name of a log group, … stands for text that CloudFormation generates.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
-no resource ids. The audit holds the ids. All alarms that are raised now, and the trace of a log line with \`xray_trace_id\`:
+no resource ids. The audit holds the ids. All alarms that are raised now, the saved queries, and the trace of a log line with \`xray_trace_id\`:
 
-${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK --alarm-types MetricAlarm CompositeAlarm\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
+${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK-\naws logs describe-query-definitions --query-definition-name-prefix STACK/\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
 All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
 docs/examples/operator-unmask-policy.json, too.
 
@@ -65,9 +66,14 @@ function startQuery(lines: readonly string[]): string {
   ].join('')
 }
 
-/** Returns the runbook page: a section for each alarm that notifies people, in the order of their definitions. */
-export function runbook(definitions: readonly AlarmDefinition[] = alarmDefinitions): string {
-  return [opening, ...definitions.map(section)].join('\n')
+/** Returns the runbook page: a section for each alarm, and for each graph that is looked at. */
+export function runbook(): string {
+  return [
+    opening,
+    ...alarmDefinitions.map(sectionOfAlarm),
+    '# Look at it on a working day\n',
+    ...looks.map(sectionOfLook),
+  ].join('\n')
 }
 
 /** The outputs of a stack that the runbook needs, by their placeholders. */
@@ -93,41 +99,44 @@ export function runbookOf(stack: string, outputs: Readonly<Record<string, string
   return runbook().replace(/\b[A-Z]+(?:_[A-Z]+)*\b/g, (word) => known.get(word) ?? word)
 }
 
-function section(definition: AlarmDefinition): string {
-  const { id, severity, impact, act, queries = [], commands = [] } = definition
-  const look = [
-    ...queries.map(
-      ({ group, name = `STACK…-${group}…`, query }) =>
-        `Log group \`${name}\`:\n\n${fenced('', query.replaceAll(' | ', '\n| '))}`,
-    ),
-    ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
-  ]
+function sectionOfAlarm(definition: AlarmDefinition): string {
+  const { id, impact, act, threshold } = definition
   return [
-    `## ${severity}-${id}\n`,
+    `## ${id}\n`,
     `**Impact:** ${impact}\n`,
-    `**When:** ${conditionOf(definition)}\n`,
-    `**Diagnosis:** ${graphsOf(definition)} of the dashboard, and:\n\n${look.join('\n')}`,
+    `**When:** ${conditionOf(threshold)}.\n`,
+    `**Diagnosis:** the graph ‘${threshold.measure.graph}’ of the dashboard, and:\n\n${diagnosis(definition)}`,
     `**Response:** ${act}\n`,
   ].join('\n')
 }
 
-/** Returns the graphs of the dashboard for an alarm. The windows of one alarm are on one graph. */
-function graphsOf({ thresholds }: AlarmDefinition): string {
-  return [...new Set(thresholds.map(({ measure }) => `the graph ‘${measure.graph}’`))].join(' and ')
+function sectionOfLook(look: Look): string {
+  const { id, impact, act, graph } = look
+  return [
+    `## ${id}\n`,
+    `**If:** ${impact}\n`,
+    `**Look at:** ‘${graph}’ of the dashboard, and:\n\n${diagnosis(look)}`,
+    `**Response:** ${act}\n`,
+  ].join('\n')
+}
+
+function diagnosis({ queries = [], commands = [] }: AlarmDefinition | Look): string {
+  return [
+    ...queries.map((one) => `${sourceOf(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
+    ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
+  ].join('\n')
+}
+
+function sourceOf(query: LogQuery): string {
+  if ('saved' in query) return `Saved query \`STACK/${query.saved.title}\``
+  return `Log group \`${'name' in query ? query.name : `STACK…-${query.group}…`}\``
 }
 
 function fenced(language: string, text: string): string {
   return `\`\`\`${language}\n${text}\n\`\`\`\n`
 }
 
-function conditionOf({ id, severity, thresholds }: AlarmDefinition): string {
-  const [only] = thresholds
-  if (thresholds.length === 1 && (severity === 'ticket' || id === apiFailing.id)) return `${textOf(only)}.`
-  const parts = thresholds.map((part) => `${textOf(part)} (\`silent-${id}${part.window ?? ''}\`)`)
-  return `${parts.join(', and ')}.`
-}
-
-function textOf({ measure, above, below, periods = 1 }: Threshold): string {
+function conditionOf({ measure, above, below, periods = 1 }: Threshold): string {
   const minutes = periods * (measure.period ?? period).toMinutes()
   const duration = periods === 1 ? '' : `, for ${minutes} minutes`
   const limit = below === undefined ? `above ${above}` : `below ${below} or missing`

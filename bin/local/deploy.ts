@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { newSigningKey, storeSigningSecret } from '../commands/webhook-secret.ts'
 import {
   ACCOUNT,
@@ -10,6 +11,7 @@ import {
   NODE_BIN,
   REGION,
 } from './environment.ts'
+import { localProviderKey } from './payment-provider.ts'
 import { runStep, StartFailure } from './process.ts'
 
 const STACK = 'commerce-local'
@@ -22,6 +24,7 @@ const NEEDED = [
   'EventBusName',
   'UserPoolId',
   'UserPoolClientId',
+  'PaymentsSecretArn',
   'WebhooksSecretArn',
   'StripeWebhooksSecretArn',
 ] as const
@@ -100,4 +103,10 @@ export async function storeWebhookKey(access: LocalAws, outputs: StackOutputs): 
   const secret = newSigningKey()
   await storeSigningSecret({ outputs, access }, secret)
   return secret
+}
+
+/** Stores the API key of the fake payment provider: until there is one, the service makes no refunds. */
+export async function storeProviderKey(access: LocalAws, outputs: StackOutputs): Promise<void> {
+  const value = { SecretId: outputs.PaymentsSecretArn, SecretString: localProviderKey }
+  await new SecretsManagerClient(access).send(new PutSecretValueCommand(value))
 }

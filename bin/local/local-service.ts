@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { storeSigningSecret } from '../commands/webhook-secret.ts'
 import { addressesIn, profileIn } from './addresses.ts'
-import { bootstrap, deploy, storeWebhookKey, synthesize } from './deploy.ts'
+import { bootstrap, deploy, storeProviderKey, storeWebhookKey, synthesize } from './deploy.ts'
 import { activityFile, assertPortFree, type Engine, startEngine } from './engine.ts'
 import { installEngine, isEngineInstalled } from './engine-install.ts'
 import { ROOT } from './environment.ts'
@@ -83,6 +83,7 @@ export async function startLocalService(options: LocalServiceOptions): Promise<L
     const webhookKey = await storeWebhookKey(aws, outputs)
     const service = describeService({ aws, outputs, webhookKey, providerUrl: provider?.endpoint })
     if (provider) {
+      await storeProviderKey(aws, outputs)
       const url = `${service.base_url}/v1/webhooks/stripe`
       const secret = await createWebhookEndpoint(provider.endpoint, url)
       await storeSigningSecret({ outputs, access: aws }, secret, 'stripe')

@@ -14,6 +14,9 @@ export async function assertProviderPortFree(port: number): Promise<void> {
   })
 }
 
+/** The key of the service at the fake provider, which accepts any. */
+export const localProviderKey = 'sk_test_local'
+
 /** The events of Stripe that the service handles. */
 const events = [
   'refund.created',
@@ -29,7 +32,7 @@ const events = [
 export async function createWebhookEndpoint(provider: string, url: string): Promise<string> {
   const body = new URLSearchParams({ url, connect: 'true' })
   for (const [index, type] of events.entries()) body.set(`enabled_events[${index}]`, type)
-  const headers = { Authorization: 'Bearer sk_test_local' }
+  const headers = { Authorization: `Bearer ${localProviderKey}` }
   const response = await fetch(`${provider}/v1/webhook_endpoints`, { method: 'POST', headers, body })
   const { secret } = (await response.json()) as { secret: string }
   return secret

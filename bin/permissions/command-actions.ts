@@ -146,9 +146,11 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'addresses block': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   'addresses unblock': [...blockedAddresses, 'wafv2:UpdateIPSet'],
   preflight: [
+    'cloudformation:DescribeType',
     'cloudformation:GetTemplate',
     'dynamodb:DescribeTable',
     'lambda:GetProvisionedConcurrencyConfig',
+    'ses:GetEmailIdentity',
     'sts:GetCallerIdentity',
     ...releases,
   ],
@@ -156,6 +158,22 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'releases list': releases,
   'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
 }
+
+/** The actions of `verify --first`, which is asked once for a new stage. */
+export const firstActions: readonly string[] = [
+  'cloudformation:DescribeStackEvents',
+  'cloudformation:ListStackResources',
+  'cloudwatch:GetMetricStatistics',
+  'cloudwatch:ListMetrics',
+  'events:DescribeArchive',
+  'lambda:GetAlias',
+  'lambda:GetProvisionedConcurrencyConfig',
+  'logs:GetQueryResults',
+  'logs:StartQuery',
+  'sqs:GetQueueAttributes',
+  'wafv2:GetWebACL',
+  'wafv2:ListAvailableManagedRuleGroupVersions',
+]
 
 /** Finds the stack that `--stack` names, and its outputs. */
 export const findStack = 'cloudformation:DescribeStacks'

@@ -1,4 +1,4 @@
-import { commandActions, findStack } from './command-actions.ts'
+import { commandActions, findStack, firstActions } from './command-actions.ts'
 
 /** A statement of a policy that allows something. */
 interface Statement {
@@ -13,13 +13,16 @@ const account = '111122223333'
 const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
 const functions = ofService('lambda', 'function:commerce-*')
 const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
-const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*'].map((name) =>
-  ofService('secretsmanager', `secret:${name}`),
+/** The secrets that operators store. */
+const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*', 'ProbeSecret*'].map(
+  (name) => ofService('secretsmanager', `secret:${name}`),
 )
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
 
 /** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
 const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
+  { Sid: 'FindServices', actions: /^cloudformation:DescribeType$/, Resource: '*' },
+  { Sid: 'FindTheMailIdentity', actions: /^ses:/, Resource: ofService('ses', 'identity/*') },
   {
     Sid: 'FindTheStack',
     actions: /^cloudformation:/,
@@ -52,6 +55,7 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     actions: /^states:/,
     Resource: ofService('states', 'stateMachine:commerce-*'),
   },
+  { Sid: 'ReadTheWebAcl', actions: /^wafv2:GetWebACL$/, Resource: ofService('wafv2', 'regional/webacl/*') },
   {
     Sid: 'BlockAddresses',
     actions: /^wafv2:/,
@@ -91,6 +95,7 @@ const procedures: readonly Statement[] = [
       'cloudwatch:GetMetricData',
       'cloudwatch:ListDashboards',
       'logs:DescribeLogGroups',
+      'logs:DescribeQueryDefinitions',
       'logs:GetQueryResults',
       'xray:BatchGetTraces',
     ],
@@ -169,7 +174,10 @@ const procedures: readonly Statement[] = [
 
 /** Returns the policy of operators: every command, and the procedures of the docs. */
 export function operatorPolicy(): object {
-  return policy([...statementsOf(Object.keys(commandActions)), ...procedures])
+  const ofProcedures = procedures.flatMap(({ Action }) => Action)
+  const asked = firstActions.filter((action) => !ofProcedures.includes(action))
+  const actions = [...Object.values(commandActions).flat(), ...asked]
+  return policy([...statementsFor(actions), ...procedures])
 }
 
 /** Returns the policy for emergencies, in addition to that of operators: queries that show the addresses of callers. */
@@ -186,14 +194,15 @@ export function pipelinePolicy(): object {
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
   const webhooks = secretArns.filter((arn) => arn.includes(':WebhooksSecret')).join()
-  const statements = statementsOf(['preflight', 'verify', 'releases prune'])
+  const commands = ['preflight', 'verify', 'releases prune']
+  const statements = statementsFor(commands.flatMap((name) => commandActions[name] ?? []))
   const narrowed = statements.map((one) => (one.Sid === 'UseSecrets' ? { ...one, Resource: webhooks } : one))
   return policy([deploy, ...narrowed])
 }
 
-/** Returns the statements that some commands need. @throws Error if an action has no place */
-function statementsOf(commands: readonly string[]): Statement[] {
-  const actions = [...new Set([findStack, ...commands.flatMap((name) => commandActions[name] ?? [])])].sort()
+/** Returns the statements that some actions need, and the search of the stack. @throws Error if an action has no place */
+function statementsFor(all: readonly string[]): Statement[] {
+  const actions = [...new Set([findStack, ...all])].sort()
   const byPlace = Map.groupBy(actions, (action) => places.find((place) => place.actions.test(action)))
   const homeless = byPlace.get(undefined) ?? []
   if (homeless.length > 0) throw new Error(`say in bin/permissions/policies.ts where to allow ${homeless}`)

@@ -10,7 +10,7 @@ import { bodyTypesOf, gatewayPathOf, methodsOf } from '#shared/platform/request/
 import type { Settings } from '#shared/settings/register.ts'
 import type { Endpoint } from '../endpoint-functions.ts'
 import { serviceLog } from '../service-log.ts'
-import { type Stage, StageError } from '../stage.ts'
+import { hasWebAcl, type Stage, StageError } from '../stage.ts'
 import { addGatewayResponses } from './gateway-responses.ts'
 import { stageOptions } from './stage-options.ts'
 
@@ -66,7 +66,7 @@ export function restApi(scope: Construct, props: RestApiProps): apigateway.RestA
     resource.addMethod('ANY', integrationOf(unknownRoute))
   }
   allowInvocations(scope, api, [...endpoints.map(({ invoked }) => invoked), preflight, unknownRoute])
-  acknowledgeFindings(api, stage)
+  acknowledgeFindings(api, hasWebAcl(stage, settings))
   return api
 }
 
@@ -159,7 +159,7 @@ const ownAuthorization = ['AwsSolutions-APIG4', 'AwsSolutions-COG4'].map((id) =>
     'The functions verify the bearer token themselves, with its tenant, role and scopes; health and preflight need no token.',
 }))
 
-function acknowledgeFindings(api: apigateway.RestApi, stage: Stage): void {
+function acknowledgeFindings(api: apigateway.RestApi, isProtected: boolean): void {
   Validations.of(api).acknowledge(
     ...ownAuthorization,
     {
@@ -172,9 +172,10 @@ function acknowledgeFindings(api: apigateway.RestApi, stage: Stage): void {
       reason: 'The policy that API Gateway prescribes for the role with which it writes its logs.',
     },
   )
-  if (stage.onAws) return
+  if (isProtected) return
   Validations.of(api.deploymentStage).acknowledge({
     id: 'AwsSolutions-APIG3',
-    reason: 'The gateway of this stage is reachable only on its own machine.',
+    reason:
+      'The local stage is reachable only on its own machine. Stage dev has no data of customers, and a web ACL if its profile asks.',
   })
 }

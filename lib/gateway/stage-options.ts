@@ -5,7 +5,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import type { Endpoint } from '../endpoint-functions.ts'
 import { unknownRoute } from '../function-entries.ts'
 import { unansweredMetric } from '../monitoring/request-measures.ts'
-import { metricsNamespace, type Stage } from '../stage.ts'
+import { hasAlarms, metricsNamespace, type Stage } from '../stage.ts'
 
 interface StageOptionsProps {
   stage: Stage
@@ -21,7 +21,7 @@ export function stageOptions({
   endpoints,
   accessLog,
 }: StageOptionsProps): apigateway.StageOptions {
-  if (stage.onAws) countUnanswered(accessLog, stage)
+  if (hasAlarms(stage, settings)) countUnanswered(accessLog, stage)
   return {
     stageName: stage.name,
     tracingEnabled: true,
@@ -48,20 +48,23 @@ function methodOptions({ requestsPerSecond, burst }: MethodLimits): apigateway.M
 
 /**
  * Returns the options of methods with metrics or their own throttle: `{"/v1/orders/POST": …}`. Metrics of a method cost
- * money, so only methods that alarms read have them: those of routes on AWS.
+ * money, so only methods that alarms read have them: those of routes with a latency budget.
  */
 function optionsByMethod(
   endpoints: readonly Endpoint[],
   settings: Settings,
-  { onAws }: Stage,
+  stage: Stage,
 ): Record<string, apigateway.MethodDeploymentOptions> {
   const { byOperation, ...throttleOfAll } = settings['limits.gateway']
   const named = endpoints.flatMap(({ route }) => {
     const throttle = byOperation[route.operation]
-    if (!throttle && !onAws) return []
+    const isMeasured = hasAlarms(stage, settings) && route.latency !== undefined
+    if (!throttle && !isMeasured) return []
     const path = gatewayPathOf(route, settings)
-    const options = { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled: onAws }
-    return methodsOf(route).map((method) => [`${path}/${method}`, options] as const)
+    return methodsOf(route).map((method) => {
+      const metricsEnabled = isMeasured && method === route.method
+      return [`${path}/${method}`, { ...methodOptions(throttle ?? throttleOfAll), metricsEnabled }] as const
+    })
   })
   return Object.fromEntries(named)
 }

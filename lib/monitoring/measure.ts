@@ -1,12 +1,11 @@
 import type { Duration } from 'aws-cdk-lib'
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway'
-import type { IBackupVault } from 'aws-cdk-lib/aws-backup'
 import type { MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
-import type { Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import type { Backups } from '../backups.ts'
 import type { DataTable } from '../data-table.ts'
 import type { WorkQueues } from '../queues.ts'
 import type { Stage } from '../stage.ts'
@@ -21,7 +20,7 @@ export interface Watched {
   queues: WorkQueues
   table: DataTable
   /** Present on a stage with backups of the table. */
-  backupVault?: IBackupVault | undefined
+  backups?: Backups | undefined
   /** The import workflow. */
   machine: StateMachine
 }
@@ -33,7 +32,6 @@ export interface Measure {
   /** The graph of the dashboard that shows it, and its line there. */
   graph: string
   label: string
-  route?: Route
   /** Five minutes unless given. */
   period?: Duration
   /** Returns undefined on a stage without the measured resource. */

@@ -11,15 +11,16 @@ import {
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { managedRuleGroups } from '../gateway/web-acl.ts'
-import { metricsNamespace, webAclMetric } from '../stage.ts'
+import { hasWebAcl, metricsNamespace, webAclMetric } from '../stage.ts'
 import type { Measure } from './measure.ts'
 import { idsOf, math, metric, named, period, sumOf } from './metrics.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */
 export const sharedGraphs = {
   api: 'API: failed requests (%)',
-  failures: 'Routes without a latency budget: failed requests',
-  tails: 'Routes without a latency budget: p99 over p95',
+  routes: 'Routes with a latency budget: failed requests (%)',
+  areas: 'Other routes by area: failed requests (%)',
+  latency: 'API: latency (ms)',
   schedules: 'Scheduled functions: completed runs',
   throttles: 'Throttled requests of the table and calls of functions',
   concurrency: 'Unreserved concurrent executions in use (%)',
@@ -142,19 +143,6 @@ export const alertsOf = (code: AlertCode, text: string): Measure => ({
     }),
 })
 
-/** The imports that did not end with their last step. That step logs its own errors. */
-export const failedImports: Measure = {
-  text: 'failed, timed out or aborted runs of the import workflow in five minutes',
-  graph: sharedGraphs.imports,
-  label: 'failed runs',
-  metric: ({ machine }) =>
-    sumOf('m', 'failed runs', [
-      machine.metricFailed({ period }),
-      machine.metricTimedOut({ period }),
-      machine.metricAborted({ period }),
-    ]),
-}
-
 /** The throttled reads and writes of the table and of its index, which is throttled separately. */
 export const throttledRequests: Measure = {
   text: 'throttled requests of the table in five minutes',
@@ -184,11 +172,13 @@ export const blockedRequests: Measure = {
   text: 'requests that the web ACL blocked in five minutes',
   graph: sharedGraphs.blocked,
   label: 'blocked requests',
-  metric: ({ stage, api }) =>
-    metric('AWS/WAFV2', 'BlockedRequests', {
-      dimensionsMap: { WebACL: webAclMetric(stage), Region: Stack.of(api).region, Rule: 'ALL' },
-      statistic: Stats.SUM,
-    }),
+  metric: ({ stage, settings, api }) =>
+    hasWebAcl(stage, settings)
+      ? metric('AWS/WAFV2', 'BlockedRequests', {
+          dimensionsMap: { WebACL: webAclMetric(stage), Region: Stack.of(api).region, Rule: 'ALL' },
+          statistic: Stats.SUM,
+        })
+      : undefined,
 }
 
 /** https://docs.aws.amazon.com/waf/latest/developerguide/waf-using-managed-rule-groups-expiration.html */
@@ -197,7 +187,8 @@ export const daysOfManagedRules: Measure = {
   graph: sharedGraphs.expiry,
   label: 'days of the managed rules',
   period: day,
-  metric({ settings, api }) {
+  metric({ stage, settings, api }) {
+    if (!hasWebAcl(stage, settings)) return undefined
     const { managedRules } = settings['limits.webAcl']
     const days = (['knownBadInputs', 'common'] as const).flatMap((name) => {
       const { [name]: Version } = managedRules
@@ -219,12 +210,27 @@ export const completedBackups: Measure = {
   graph: sharedGraphs.backups,
   label: 'completed backups',
   period: hour,
-  metric: ({ backupVault }) =>
-    backupVault &&
-    metric('AWS/Backup', 'NumberOfBackupJobsCompleted', {
-      dimensionsMap: { BackupVaultName: backupVault.backupVaultName },
+  metric({ backups }) {
+    if (!backups || backups.completed) return undefined
+    const dimensionsMap = { BackupVaultName: backups.vault.backupVaultName }
+    return metric('AWS/Backup', 'NumberOfBackupJobsCompleted', {
+      dimensionsMap,
       statistic: Stats.SUM,
       period: hour,
+    })
+  },
+}
+
+/** The weekly backups of the last eight days, if there are no nightly ones (see `noteCompleted`). */
+export const recentWeeklyBackups: Measure = {
+  text: 'weekly backups that completed in the last eight days',
+  graph: sharedGraphs.backups,
+  label: 'recent weekly backups',
+  period: hour,
+  metric: ({ backups }) =>
+    backups?.completed?.metricApproximateNumberOfMessagesVisible({
+      period: hour,
+      statistic: Stats.MAXIMUM,
     }),
 }
 

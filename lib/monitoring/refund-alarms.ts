@@ -26,17 +26,15 @@ const lostAccounts = ['SagasFinish', 'RefundsCreate', 'WebhooksHandle'].map((nam
 export const refundAlarms: readonly AlarmDefinition[] = [
   {
     id: 'RefundsPendingLong',
-    severity: 'page',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
     act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
     commands: [tenants, pendingRefunds, settleRefund],
-    thresholds: [{ measure: measures.oldestUnfinished('refunds'), above: 900 }],
+    threshold: { measure: measures.oldestUnfinished('refunds'), above: 900 },
   },
   {
     id: 'RefundsUnsettledLong',
-    severity: 'ticket',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
     act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
@@ -44,39 +42,31 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     commands: [tenants, pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds
     // An open refund is asked about, and its age is logged, once in 23 hours.
-    thresholds: [{ measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 }],
+    threshold: { measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 },
   },
   {
     id: 'RefundPaidLate',
-    severity: 'ticket',
     impact:
       'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
     act: 'The log names the tenant, and the audit of the tenant has the refund: action refund_succeeded, with the correlation id of the log. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
     queries: latePayouts,
     commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
-    thresholds: [{ measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 }],
+    threshold: { measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 },
   },
   {
     id: 'ProviderAccountLost',
-    severity: 'ticket',
     impact:
       'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
     act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
     queries: lostAccounts,
     commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds, settleRefund],
-    thresholds: [
-      {
-        measure: measures.alertsOf(
-          'PROVIDER_ACCOUNT_LOST',
-          'accounts at the payment provider that were lost',
-        ),
-        above: 0,
-      },
-    ],
+    threshold: {
+      measure: measures.alertsOf('PROVIDER_ACCOUNT_LOST', 'accounts at the payment provider that were lost'),
+      above: 0,
+    },
   },
   {
     id: 'RefundsDiffer',
-    severity: 'ticket',
     impact:
       'The ledger differs from the refunds of the payment provider: money was paid twice, or the ledger lacks a payout.',
     act: 'Find the tenants in the log, print their differences, and handle each kind as docs/operations.md says. The alarm ends after a daily comparison without differences.',
@@ -90,6 +80,6 @@ export const refundAlarms: readonly AlarmDefinition[] = [
       'npx commerce refunds reconcile --tenant T --from TIME --to TIME --settings FILE --stack STACK',
       ledger,
     ],
-    thresholds: [{ measure: measures.ledgerDifferences, above: 0 }],
+    threshold: { measure: measures.ledgerDifferences, above: 0 },
   },
 ]

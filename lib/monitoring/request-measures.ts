@@ -1,68 +1,75 @@
 import { Duration } from 'aws-cdk-lib'
 import { type MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { failedRequestMetric, serviceName } from '#shared/platform/base/metrics.ts'
-import { gatewayPathOf, methodsOf, type Route } from '#shared/platform/request/route.ts'
+import { gatewayPathOf, type Route, watchedAs } from '#shared/platform/request/route.ts'
 import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'
 import { sharedGraphs } from './measures.ts'
-import { idsOf, math, metric, named, period, sumOf, sumText } from './metrics.ts'
+import { idsOf, math, metric, named, sumText } from './metrics.ts'
 
 /** What the gateway and the functions behind it measure. */
 
 export const latencyGraph = ({ operation }: Route) => `${operation}: latency (ms)`
-export const failureGraph = ({ operation }: Route) => `${operation}: failed requests and tail latency`
-
-/** With fewer requests in five minutes, a percentile is the latency of a single request, such as a cold start. */
-const fewestRequests = { 95: 20, 99: 100 } as const
-
-/** The line of a route, in the graph of the route or in one of all routes without a latency budget. */
-const lineOf = (route: Route, graph: string) => ({
-  label: route.operation,
-  route,
-  graph: route.latency ? failureGraph(route) : graph,
-})
 
 /**
- * The requests that failed by the service's own count, and those that its function left without a response. The 5xx
- * responses of the gateway are no measure of failures: callers can cause them by their own time limits.
+ * The percentage of a route's requests that failed by the service's own count or without a response of its function; 0 for
+ * fewer than `fewest` failures. The 5xx responses of the gateway are no measure of failures: callers can cause them by their
+ * own time limits. HEAD is rare and is left out of the requests.
  */
-export const failedRequests = (route: Route): Measure => ({
-  text: `failed requests of ${route.operation} in five minutes`,
-  ...lineOf(route, sharedGraphs.failures),
-  metric: (watched) => failures(route, watched),
-})
-
-/** The latency at the gateway in milliseconds; 0 with too few requests for the percentile. */
-export const latencyOf = (route: Route, percentile: 95 | 99): Measure => ({
-  text: `the p${percentile} of ${route.operation} in milliseconds, from ${fewestRequests[percentile]} requests in five minutes on,`,
-  graph: latencyGraph(route),
-  label: route.operation,
-  route,
-  metric: (watched) => sustainedLatency(route, percentile, watched),
-})
-
-/** The p99 divided by the p95; 0 with too few requests to distinguish them. */
-export const tailOf = (route: Route): Measure => ({
-  text: `the p99 of ${route.operation} divided by its p95`,
-  ...lineOf(route, sharedGraphs.tails),
-  metric: (watched) => tail(route, watched),
-})
-
-/** The percentage of failed requests, as `failedRequests` counts them; 0 for fewer than `fewest` failures. */
-export const failureShare = (route: Route, window: { minutes: number; fewest: number }): Measure => ({
+export const failureShare = (route: Route, window: Window): Measure => ({
   text: `the percentage of failed requests of ${route.operation} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
-  ...lineOf(route, sharedGraphs.failures),
+  graph: sharedGraphs.routes,
+  label: route.operation,
   period: Duration.minutes(window.minutes),
-  metric: (watched) =>
-    shareOf(
-      failuresOf(route, watched, Duration.minutes(window.minutes)),
-      methodsOf(route).map((method) => countOf(gatewayOf(route, method, watched))),
-      window,
-    ),
+  metric: (watched) => {
+    const errors = named(watched.functions, route.operation).metricErrors()
+    const parts = [failed(watchedAs(route), watched), errors]
+    return shareOf(route.operation, parts, [requestsOf(gatewayOf(route, watched))], window)
+  },
+})
+
+interface Area {
+  operations: readonly string[]
+  /** The functions whose errors count as well. */
+  further: readonly string[]
+}
+
+/** An alarm of CloudWatch reads ten metrics at most. */
+const mostMetrics = 10
+
+/**
+ * The percentage of failed requests of the routes of an area without an alarm of their own, with the errors of further
+ * functions. Requests are the invocations of its functions, whose metrics cost nothing; those of the gateway would. An area
+ * with more functions than an alarm can read is compared with the whole API.
+ */
+export const failureShareOfArea = (area: string, window: Window, { operations, further }: Area): Measure => ({
+  text: `the percentage of failed requests of the area ${area} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
+  graph: sharedGraphs.areas,
+  label: area,
+  period: Duration.minutes(window.minutes),
+  metric: (watched) => {
+    const errors = further.map((name) => named(watched.functions, name).metricErrors())
+    const parts = [failed(area, watched), ...errors]
+    const handlers = [...new Set(operations.map((operation) => named(watched.functions, operation)))]
+    const requests =
+      handlers.length + parts.length > mostMetrics
+        ? [requestsOf(apiOf(watched))]
+        : handlers.map((handler) => handler.metricInvocations())
+    return shareOf(area, parts, requests, window)
+  },
 })
 
 /** The 5xx responses that the gateway made itself, by a filter of its access log. */
 export const unansweredMetric = 'unanswered_requests'
+
+/** The requests that no function answered, as a percentage of all requests. */
+export const unansweredShare = (window: Window): Measure => ({
+  text: `the requests without the response of a function as a percentage of all requests in ${window.minutes} minutes, if at least ${window.fewest} had none,`,
+  graph: sharedGraphs.areas,
+  label: 'unanswered',
+  period: Duration.minutes(window.minutes),
+  metric: (watched) => shareOf('unanswered', [unanswered(watched)], [requestsOf(apiOf(watched))], window),
+})
 
 /** The percentage of failed requests over all routes. */
 export const failureShareOfApi = (fewest: number): Measure => ({
@@ -70,82 +77,93 @@ export const failureShareOfApi = (fewest: number): Measure => ({
   graph: sharedGraphs.api,
   label: 'failed requests (%)',
   metric: (watched) => {
-    const namespace = metricsNamespace(watched.stage)
-    const failed = metric(namespace, failedRequestMetric.name, {
-      dimensionsMap: { [failedRequestMetric.total[0]]: serviceName },
-      statistic: Stats.SUM,
-    })
-    const unanswered = metric(namespace, unansweredMetric, { statistic: Stats.SUM })
-    return shareOf([failed, unanswered], [countOf(apiOf(watched))], { minutes: 5, fewest })
+    const all = serviceMetric(
+      failedRequestMetric.name,
+      { [failedRequestMetric.total[0]]: serviceName },
+      watched,
+    )
+    return shareOf('api', [all, unanswered(watched)], [requestsOf(apiOf(watched))], { minutes: 5, fewest })
   },
 })
 
-/** Returns the latency of a route at the gateway, for one of its methods. HEAD is rare and as fast as GET. */
+/** The latency of all requests together. */
+export const latencyOfApi: Measure = {
+  text: 'the p99 of all requests in milliseconds',
+  graph: sharedGraphs.latency,
+  label: 'p99 of all requests',
+  metric: (watched) =>
+    metric('AWS/ApiGateway', 'Latency', {
+      dimensionsMap: apiOf(watched),
+      statistic: Stats.percentile(99),
+    }),
+}
+
+/** Returns the latency of a route at the gateway. HEAD is rare and as fast as GET. */
 export function latency(route: Route, percentile: number, watched: Watched): Metric {
-  const dimensionsMap = gatewayOf(route, route.method, watched)
+  const dimensionsMap = gatewayOf(route, watched)
   return metric('AWS/ApiGateway', 'Latency', { dimensionsMap, statistic: Stats.percentile(percentile) })
 }
 
-/** Returns the count of the failed requests of a route, as `failedRequests` measures them. */
-export function failures(route: Route, watched: Watched): MathExpression {
-  const [prefix] = idsOf(route.operation, 'Failed')
-  return sumOf(prefix, 'failed requests', failuresOf(route, watched, period))
-}
+/** With fewer requests in five minutes, a percentile is the latency of a single request, such as a cold start. */
+const fewestForTail = 100
 
-function sustainedLatency(route: Route, percentile: 95 | 99, watched: Watched): MathExpression {
-  const [value, requests] = idsOf(route.operation, `P${percentile}`, 'Count')
-  return math({
-    label: `p${percentile}`,
-    expression: `IF(${requests} >= ${fewestRequests[percentile]}, ${value}, 0)`,
-    usingMetrics: {
-      [value]: latency(route, percentile, watched),
-      [requests]: countOf(gatewayOf(route, route.method, watched)),
-    },
-  })
-}
-
+/** Returns the p99 divided by the p95; 0 with too few requests to distinguish them. */
 export function tail(route: Route, watched: Watched): MathExpression {
   const [p99, p95, requests] = idsOf(route.operation, 'P99', 'P95', 'Count')
   return math({
     label: 'p99 over p95',
-    expression: `IF(${requests} >= ${fewestRequests[99]}, ${p99} / ${p95}, 0)`,
+    expression: `IF(${requests} >= ${fewestForTail}, ${p99} / ${p95}, 0)`,
     usingMetrics: {
       [p99]: latency(route, 99, watched),
       [p95]: latency(route, 95, watched),
-      [requests]: countOf(gatewayOf(route, route.method, watched)),
+      [requests]: requestsOf(gatewayOf(route, watched)),
     },
   })
 }
 
-/** Returns the counts that add up to the failed requests of a route: those that its function logs, and its crashes. */
-function failuresOf({ operation }: Route, { functions, stage }: Watched, per: Duration): Metric[] {
-  const failed = metric(metricsNamespace(stage), failedRequestMetric.name, {
-    dimensionsMap: { [failedRequestMetric.dimensions[0]]: operation },
-    statistic: Stats.SUM,
-    period: per,
-  })
-  return [failed, named(functions, operation).metricErrors({ period: per })]
+/** The time over which failures are counted, and the fewest of them that notify somebody: on a quiet day one is a large share. */
+export interface Window {
+  minutes: number
+  fewest: number
 }
 
+/** @param name begins the ids of its metrics, which are unique in a graph */
 function shareOf(
-  failed: readonly Metric[],
-  all: readonly Metric[],
-  { minutes, fewest }: { minutes: number; fewest: number },
+  name: string,
+  parts: readonly Metric[],
+  requests: readonly Metric[],
+  { minutes, fewest }: Window,
 ): MathExpression {
-  const [failures, requests] = [sumText('e', failed.length), sumText('r', all.length)]
-  const usingMetrics = [
-    ...failed.map((one, index) => [`e${index}`, one]),
-    ...all.map((one, index) => [`r${index}`, one]),
-  ]
+  const [failure, request] = idsOf(name, 'Failed', 'Requests')
+  const failures = sumText(failure, parts.length)
+  const ids = (prefix: string, metrics: readonly Metric[]) =>
+    metrics.map((one, index) => [`${prefix}${index}`, one] as const)
   return math({
     label: `failed requests (%) in ${minutes} minutes`,
-    expression: `IF(${failures} >= ${fewest}, 100 * ${failures} / ${requests}, 0)`,
-    usingMetrics: Object.fromEntries(usingMetrics),
+    expression: `IF(${failures} >= ${fewest}, 100 * ${failures} / ${sumText(request, requests.length)}, 0)`,
+    usingMetrics: Object.fromEntries([...ids(failure, parts), ...ids(request, requests)]),
     period: Duration.minutes(minutes),
   })
 }
 
-function countOf(dimensionsMap: Record<string, string>): Metric {
+/** Returns the failed requests of what an alarm watches, as the functions log them. */
+function failed(watchedAsOne: string, watched: Watched): Metric {
+  return serviceMetric(
+    failedRequestMetric.name,
+    { [failedRequestMetric.dimensions[0]]: watchedAsOne },
+    watched,
+  )
+}
+
+function unanswered(watched: Watched): Metric {
+  return serviceMetric(unansweredMetric, {}, watched)
+}
+
+function serviceMetric(name: string, dimensionsMap: Record<string, string>, { stage }: Watched): Metric {
+  return metric(metricsNamespace(stage), name, { dimensionsMap, statistic: Stats.SUM })
+}
+
+function requestsOf(dimensionsMap: Record<string, string>): Metric {
   return metric('AWS/ApiGateway', 'Count', { dimensionsMap, statistic: Stats.SAMPLE_COUNT })
 }
 
@@ -153,6 +171,6 @@ function apiOf({ api, stage }: Watched): Record<string, string> {
   return { ApiName: api.restApiName, Stage: stage.name }
 }
 
-function gatewayOf(route: Route, method: string, watched: Watched): Record<string, string> {
-  return { ...apiOf(watched), Method: method, Resource: gatewayPathOf(route, watched.settings) }
+function gatewayOf(route: Route, watched: Watched): Record<string, string> {
+  return { ...apiOf(watched), Method: route.method, Resource: gatewayPathOf(route, watched.settings) }
 }

@@ -1,10 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Budget } from '../platform/base/clock.ts'
 import { ReportableError } from '../platform/base/failure.ts'
+import { noKey } from '../platform/base/secrets.ts'
 import type { Runtime } from '../platform/request/context.ts'
-
-/** The secret of a deployment without an API key for the probe. */
-export const noProbeKey = 'none'
 
 /**
  * Calls the service as its callers do: first its health, then one page of the orders of the API key's tenant. Logs and
@@ -21,7 +19,7 @@ export async function probe(
     if (!isDeepStrictEqual(health, settings['health.body'])) throw failed('health', 'another body')
     // The key is sent only to an address that answers like the service.
     const key = await secret('probe', budget)
-    if (key !== noProbeKey) {
+    if (key !== noKey) {
       const orders = await read('v1/orders?page_size=1', { [settings['auth.apiKeyHeader']]: key }, budget)
       if (!isPage(orders)) throw failed('v1/orders', 'another body')
     }

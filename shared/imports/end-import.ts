@@ -7,7 +7,8 @@ import { gatherRejects } from './reject-file.ts'
 
 /**
  * Writes the completion record, the last step of an import. An import with a cancel request ends as canceled, with
- * its counts so far, if rows were left.
+ * its counts so far, if rows were left. One of which chunks are not counted fails, and its sender repeats it: they were imported
+ * into a table from which a restore has taken their rows.
  */
 export async function completeImport(
   ref: OperationRef,
@@ -18,7 +19,7 @@ export async function completeImport(
     async (operation) => {
       const whole = isWhole(operation)
       if (!whole && operation.cancel_requested === 'no')
-        return { trigger: 'fail', failure: fail('INTERNAL.unexpected') }
+        return { trigger: 'fail', failure: fail('TRANSIENT.error') }
       const counts = countsOf(operation)
       const rejects = await gatherRejects(operation, context)
       const completion = { outcome: outcomeOf(counts, whole), counts, ...rejects }

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
+import { providerKey } from './provider-key.ts'
 import {
   attempts,
   type CallOptions,
@@ -31,7 +32,7 @@ export async function deployedProvider(
 ): Promise<PaymentProvider> {
   const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
   const { clock, correlation } = context
-  const apiKey = await context.secret('payments')
+  const apiKey = await providerKey(context)
   return stripeProvider({ apiKey, endpoint, attemptMilliseconds, trace: correlation.trace, clock })
 }
 

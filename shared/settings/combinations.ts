@@ -85,6 +85,24 @@ const retention: Combination = (settings) => {
   ]
 }
 
+/** Regions without SES. Preflight asks AWS about all services. */
+const withoutSes = [
+  ...['ap-east-1', 'ap-east-2', 'ap-southeast-4', 'ap-southeast-6', 'ap-southeast-7', 'eu-south-2'],
+  'mx-central-1',
+]
+
+/** Finds a region without a service that the stack needs. A deployment would fail after minutes. */
+const region: Combination = ({ 'aws.environment': environment, 'mail.sender': sender }) => {
+  if (!environment) return []
+  const { region } = environment
+  return [
+    region.startsWith('cn-') && `${region} has no user pools of Cognito: choose a region outside China`,
+    sender !== null &&
+      withoutSes.includes(region) &&
+      `${region} has no SES: choose another region, or set mail.sender to null`,
+  ]
+}
+
 /** Finds a certificate that the gateway cannot use. A deployment would fail after minutes. */
 const certificate: Combination = ({ 'api.domain': domain, 'aws.environment': environment }) => {
   if (!domain || !environment) return []
@@ -129,6 +147,7 @@ const combinations: readonly [SettingKey, Combination][] = [
     ],
   ],
   ['auth.apiKeyHeader', headers],
+  ['aws.environment', region],
   [
     'auth.sessionOperations',
     (settings) =>

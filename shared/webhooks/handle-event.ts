@@ -43,9 +43,7 @@ export async function handleEvent(
   const event = JSON.parse(item.event) as WebhookEvent
   const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
   const isOfStripe = item.sk === 'stripe'
-  // Those of Stripe are counted as one, because a deployer may choose types that have no meaning here.
-  const isKnownType = !isOfStripe && events.some(({ definition }) => definition.type === event.type)
-  const line = { eventId: event.event_id, eventType: event.type, isKnownType, correlation }
+  const line = { eventId: event.event_id, eventType: event.type, correlation }
   try {
     const now = clock.now()
     const handler = isOfStripe ? stripeHandlers.get(event.type) : handlerOf(event, events, settings)

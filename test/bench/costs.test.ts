@@ -124,9 +124,9 @@ describe('deliveries to subscribers', () => {
     }))
 
   test('the pages of figures can be made from what the bench measures', async () => {
-    const { stacks } = await stageTemplates('prod')
+    const { stacks: prod } = await stageTemplates('prod')
     const page = `\n${costsAsMarkdown(measured)}\n${deliveriesAsMarkdown(deliveries)}`
-    expect(costsPage(stacks, page)).toContain('| create an order |')
+    expect(costsPage({ prod }, page)).toContain('| create an order |')
     expect(cellsPage(page)).not.toContain('NaN')
   })
 })

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { runbook } from '#bin/commands/runbook.ts'
 import { anchorOf } from '#bin/describe/reference/markdown.ts'
-import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
+import { commandLinesIn, missingOptions, unknownParts } from '#test/support/command-lines.ts'
 
 const root = join(import.meta.dirname, '../..')
 const markdownIn = (folder: string) =>
@@ -55,4 +56,23 @@ test.each(described)('%s names scripts that exist', (page) => {
 const pipeline = 'docs/examples/github-actions.yml'
 test.each([...described, pipeline])('%s names commands and options that exist', (page) => {
   expect(commandLinesIn(read(page)).flatMap(unknownParts)).toEqual([])
+})
+
+const [deploying = ''] = read('README.md').match(/^## Deploying to AWS\n[\s\S]*?(?=^## )/m) ?? []
+
+test.each([
+  ['docs/operations.md', read('docs/operations.md')],
+  ['docs/deployment.md', read('docs/deployment.md')],
+  ['the README about AWS', deploying],
+  ['the pipeline', read(pipeline)],
+])('the commands of %s act on the stack, and ask nothing', (_, text) => {
+  const found = commandLinesIn(text)
+  expect(found.length).toBeGreaterThan(0)
+  expect(found.flatMap(missingOptions)).toEqual([])
+})
+
+test('the commands of the runbook act on the stack; those that ask are run by a person', () => {
+  const code = [...runbook().matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, lines]) => lines).join('')
+  const missing = commandLinesIn(code).flatMap(missingOptions)
+  expect(missing.filter((option) => !option.endsWith(' --yes'))).toEqual([])
 })

@@ -174,11 +174,14 @@ export async function deploy(first?: Release): Promise<Deployment> {
  * payment provider. */
 async function impatientProfile(origin: string): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
-  values['codes.export'].inlineMaxBytes = 8192
+  // Members that it leaves out are those of its base.
+  const change = (key: string, members: object) =>
+    Object.assign(values, { [key]: { ...values[key], ...members } })
+  change('codes.export', { inlineMaxBytes: 8192 })
   values['webhooks.maxAttempts'] = 2
   values['cors.allowedOrigins'].push(origin)
-  values['refunds.reconcile'].minAgeMinutes = 0
-  values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
+  change('refunds.reconcile', { minAgeMinutes: 0 })
+  change('refunds.provider', { endpoint: `http://127.0.0.1:${await freePort()}` })
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')
   await writeFile(file, JSON.stringify(values))
   return file

@@ -215,6 +215,13 @@ describe('a user who follows the README', () => {
     expect(code).toBe(1)
   })
 
+  test('makes a user, logs in and places an order with the token, as on the stage dev', async () => {
+    const [, lines = ''] = blocksOf(readme, 'Deploying to AWS')
+    const { output } = await here.shell(lines.replaceAll(' --stack commerce-dev', ''))
+    expect(output).toMatch(/"role":"Editor","created":true/)
+    expect(output).toMatch(/HTTP\/1.1 201.*idempotency-status: stored.*"tenant_id":"acme"/is)
+  })
+
   test('forwards the event of an order to an endpoint, signed with the secret that the command prints', async () => {
     const received: { headers: Record<string, string>; body: string }[] = []
     const { port, stop } = await startHttpServer(async (request, response) => {
@@ -246,7 +253,7 @@ describe('a user who follows the README', () => {
     const [lines = ''] = blocksOf(readme, 'Operating it')
     expect((await here.shell(lines)).code).toBe(0)
     const runbook = here.file('runbook.md')
-    expect(runbook).toContain('## page-OrdersCreate')
+    expect(runbook).toContain('## OrdersCreateFailing')
     expect(runbook).toContain('orders.create: latency (ms)')
   })
 })
@@ -290,7 +297,7 @@ test('the served guide runs as it is written', async () => {
 })
 
 test('checks the profiles of the examples and synthesizes both stages', async () => {
-  const [dev = '', prod = ''] = blocksOf(readme, 'Deploying to AWS')
+  const [dev = '', , prod = ''] = blocksOf(readme, 'Deploying to AWS')
   const without = (lines: string, ...parts: string[]) =>
     lines
       .split('\n')

@@ -70,11 +70,6 @@ async function procedure(heading: string, page = 'docs/operations.md') {
     options: {
       'npx commerce freeze': url,
       'npx commerce webhook send': url,
-      // Nobody is there to confirm.
-      'npx commerce dead-letters discard': '--yes',
-      'npx commerce holds release': '--yes',
-      'npx commerce tenants block ': '--yes',
-      'npx commerce tenants disconnect': '--yes',
     },
   })
   return {
@@ -152,9 +147,12 @@ describe('dead letters', () => {
   })
 
   test('are handled again, and discarded if they can never succeed', async () => {
-    expect(lines(await page.next('npx commerce dead-letters redrive webhooks'))).toMatchObject([
-      { messages: 1 },
-    ])
+    // One, then all.
+    for (const _ of [1, 2]) {
+      const redriven = lines(await page.next('npx commerce dead-letters redrive webhooks'))
+      expect(redriven).toMatchObject([{ messages: 1 }])
+      await until(listed, ({ length }) => length === 1)
+    }
     const [again] = await until(listed, ({ length }) => length === 1)
     placeholders.MESSAGE_ID = String(again?.message_id)
     await page.next('npx commerce dead-letters discard')

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
+import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
 
@@ -43,6 +44,66 @@ describe('an import whose steps fail at random', () => {
       'INTERNAL.unexpected',
       { total: 625, succeeded: 618, failed: 7 },
     ])
+  })
+})
+
+describe('an import that runs', () => {
+  /** Fails as Lambda does while a freeze has stopped the functions of steps. */
+  const refused = () =>
+    Object.assign(new Error('Rate Exceeded.'), { name: 'Lambda.TooManyRequestsException' })
+
+  test('waits during a freeze of an hour, and goes on after it', async () => {
+    const id = await begin('frozen')
+    let refusals = 0
+    await service.run('frozen', id, {
+      around: async (step, _input, work) => {
+        // Attempts are at most 30 seconds apart.
+        if (step === 'rows' && refusals < 120) {
+          refusals += 1
+          throw refused()
+        }
+        return work()
+      },
+    })
+    const { state, result } = (await service.read('frozen', id)).json
+    expect([refusals, state, result.counts.total]).toEqual([120, 'succeeded', rows])
+  })
+
+  test('during a restore fails, because the table has lost rows, and can be repeated', async () => {
+    const id = await begin('restored')
+    let before: Item | undefined
+    await service.run('restored', id, {
+      around: async (step, _input, work) => {
+        if (step === 'rows')
+          before ??= (await service.table.get(keyOf('restored', 'operation', id))) ?? undefined
+        if (step === 'complete' && before) {
+          // The restored table is that of a time before the first chunk.
+          await service.table.put({ item: before, condition: 'none' })
+          for (const { pk, sk } of await service.items('restored', 'customer'))
+            await service.table.transact([{ remove: { pk, sk }, condition: 'none' }])
+        }
+        return work()
+      },
+    })
+    const { state, error } = (await service.read('restored', id)).json
+    expect([state, error.code, error.retryable]).toEqual(['failed', 'TRANSIENT.error', true])
+    const again = await begin('restored')
+    await service.run('restored', again)
+    expect((await service.read('restored', again)).json).toMatchObject({ state: 'succeeded' })
+    expect(await service.customers('restored')).not.toEqual([])
+  })
+
+  test('and was created after the time of a restore ends without a trace', async () => {
+    const id = await begin('forgotten')
+    const run = await service.run('forgotten', id, {
+      around: async (step, _input, work) => {
+        if (step === 'rows')
+          await service.table.transact([{ remove: keyOf('forgotten', 'operation', id), condition: 'none' }])
+        return work()
+      },
+    })
+    expect(run.status).toBe('succeeded')
+    expect(await service.customers('forgotten')).toEqual([])
   })
 })
 

@@ -32,6 +32,7 @@ describe('a correlation id', () => {
   test('cannot inject a log line', () => {
     const line = {
       operation: 'tests.run',
+      watched: 'tests',
       status: 200,
       failure: undefined,
       correlation: correlation({ 'x-correlation-id': '","code":"FORGED","x":"' }),

@@ -1,11 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { idsOf, propertiesOf, type Resource, resourcesOf, templatesOf } from './synthesis.ts'
+import { withWatchedDev } from './stage-settings.ts'
+import { idsOf, propertiesOf, type Resource, resourcesOf, type Synthesis, templatesOf } from './synthesis.ts'
 
 const { template, watch } = await templatesOf('prod')
-const alarms = [watch, template].flatMap((its) =>
-  ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) => resourcesOf(its, type)),
-)
-const notifying = alarms.filter(([, { Properties }]) => Properties.AlarmActions)
+const alarms = [watch, template].flatMap((its) => resourcesOf(its, 'AWS::CloudWatch::Alarm'))
 
 interface Statement {
   Effect: string
@@ -37,7 +35,7 @@ const policies = resourcesOf(watch, 'AWS::SNS::TopicPolicy').map(
   ([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[],
 )
 
-test('each topic lets CloudWatch publish alarms of this account', () => {
+test('the topic lets CloudWatch publish alarms of this account', () => {
   const allowed = policies.flatMap(toCloudWatch)
   expect(allowed.map(({ Resource: on }) => on)).toEqual(
     idsOf(watch, 'AWS::SNS::Topic').map((id) => `<${id}>`),
@@ -65,54 +63,60 @@ test('alarm names are unique', () => {
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
 })
 
-test.each([
-  ['page', '<Pages>'],
-  ['ticket', '<Tickets>'],
-])('alarms of the severity %s notify its topic when they start and when they end', (severity, topic) => {
-  const these = notifying.filter(([, { Properties }]) => nameOf(Properties).includes(`-${severity}-`))
-  expect(these.length).toBeGreaterThan(0)
-  for (const [, { Properties }] of these)
-    expect(Properties).toMatchObject({ AlarmActions: [topic], OKActions: [topic] })
+test('every alarm notifies the topic when it starts and when it ends, except those of deployments', () => {
+  for (const [id, { Properties }] of alarms) {
+    const actions = { AlarmActions: ['<Pages>'], OKActions: ['<Pages>'] }
+    if (/NewVersion$/.test(id)) expect(Properties).not.toHaveProperty('AlarmActions')
+    else expect(Properties).toMatchObject(actions)
+  }
 })
 
-describe('one outage raises one page', () => {
-  const pages = notifying.filter(([, { Properties }]) => nameOf(Properties).includes('-page-'))
-  const others = pages.filter(([id]) => id !== 'ApiFailingAlarm')
+// Callers cannot cause it: it counts what the service failed and what the gateway could not pass on.
+test('the alarm of the whole API counts only what callers cannot cause', () => {
+  const [ratio, failed, unanswered] = propertiesOf(watch, 'ApiFailingAlarm').Metrics
+  const failures = 'SUM([apiFailed0, apiFailed1])'
+  expect(ratio.Expression).toBe(`IF(${failures} >= 5, 100 * ${failures} / SUM([apiRequests0]), 0)`)
+  expect(failed.MetricStat.Metric).toEqual({
+    Namespace: 'commerce-prod',
+    MetricName: 'failed_requests',
+    Dimensions: [{ Name: 'service', Value: 'commerce-api' }],
+  })
+  expect(unanswered.MetricStat.Metric).toEqual({
+    Namespace: 'commerce-prod',
+    MetricName: 'unanswered_requests',
+  })
+  expect(JSON.stringify(alarms)).not.toContain('"5XXError"')
+})
 
-  test('no other alarm pages while the whole API fails', () => {
-    for (const [, { Properties }] of others)
-      expect(Properties.ActionsSuppressor).toBe('<ApiFailingAlarm.Arn>')
+test('an alarm sums ten metrics at most, as CloudWatch allows', () => {
+  for (const [, { Properties }] of alarms) expect((Properties.Metrics ?? []).length).toBeLessThanOrEqual(11)
+})
+
+describe('a stage that wakes nobody', () => {
+  const of = (its: Synthesis, type: string) => [its.template, its.watch].flatMap((one) => idsOf(one, type))
+  const types = ['CloudWatch::Alarm', 'CloudWatch::Dashboard', 'SNS::Topic', 'WAFv2::WebACL', 'WAFv2::IPSet']
+
+  test.each(types)('has no %s', async (type) => {
+    expect(of(await templatesOf('dev'), `AWS::${type}`)).toEqual([])
   })
 
-  // Callers cannot cause it: it counts what the service failed and what the gateway could not pass on.
-  test('the alarm of the whole API counts only what callers cannot cause', () => {
-    const [ratio, failed, unanswered] = propertiesOf(watch, 'ApiFailingAlarm').Metrics
-    expect(ratio.Expression).toBe('IF(SUM([e0, e1]) >= 5, 100 * SUM([e0, e1]) / SUM([r0]), 0)')
-    expect(failed.MetricStat.Metric).toEqual({
-      Namespace: 'commerce-prod',
-      MetricName: 'failed_requests',
-      Dimensions: [{ Name: 'service', Value: 'commerce-api' }],
-    })
-    expect(unanswered.MetricStat.Metric).toEqual({
-      Namespace: 'commerce-prod',
-      MetricName: 'unanswered_requests',
-    })
-    expect(JSON.stringify(alarms)).not.toContain('"5XXError"')
+  test.each(types)('has an %s if its profile asks', async (type) => {
+    expect(of(await templatesOf('dev', { changes: withWatchedDev }), `AWS::${type}`)).not.toEqual([])
   })
 
-  test('each route and each consumer pages by one alarm', () => {
-    const subjects = others.map(([, { Properties }]) =>
-      nameOf(Properties)
-        .replace(/^commerce-prod-page-/, '')
-        .replace(/(BurnsFast|Failing|Late|NotRunning)$/, ''),
-    )
-    expect(subjects.filter((one, index) => subjects.indexOf(one) !== index)).toEqual([])
+  test('has no metric that costs money, and saves the queries', async () => {
+    const dev = await templatesOf('dev')
+    for (const [, { Properties }] of resourcesOf(dev.template, 'AWS::Lambda::Function'))
+      expect(Properties.Environment.Variables).not.toHaveProperty('METRICS_NAMESPACE')
+    for (const [, { Properties }] of resourcesOf(dev.template, 'AWS::ApiGateway::Stage'))
+      for (const { MetricsEnabled } of Properties.MethodSettings) expect(MetricsEnabled).toBe(false)
+    expect(of(dev, 'AWS::Logs::MetricFilter')).toEqual([])
+    expect(of(dev, 'AWS::Logs::QueryDefinition')).not.toEqual([])
   })
+})
 
-  test('an alarm that is part of a page notifies nobody', () => {
-    const rules = JSON.stringify(others.map(([, { Properties }]) => Properties.AlarmRule))
-    const parts = alarms.filter(([id]) => rules.includes(`"<${id}.Arn>\\"`))
-    expect(parts.length).toBeGreaterThanOrEqual(others.length)
-    expect(parts.filter(([, { Properties }]) => Properties.AlarmActions)).toEqual([])
-  })
+test.each(['staging', 'prod'])('no setting takes the alarms or the web ACL from %s', async (stage) => {
+  const { template: its, watch: alarmsOfIt } = await templatesOf(stage)
+  expect(idsOf(alarmsOfIt, 'AWS::CloudWatch::Alarm').length).toBeGreaterThan(0)
+  expect(idsOf(its, 'AWS::WAFv2::WebACL')).toHaveLength(2)
 })

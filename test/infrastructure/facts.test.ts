@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { withDomain } from './stage-settings.ts'
+import { withDomain, withWeeklyBackups } from './stage-settings.ts'
 import { idsOf, resourcesOf, type Template, templatesOf, valueAt } from './synthesis.ts'
 
-const [prod, domain, dev, local] = await Promise.all([
+const [prod, domain, weekly, dev, local] = await Promise.all([
   templatesOf('prod'),
   templatesOf('prod', { changes: withDomain }),
+  templatesOf('prod', { changes: withWeeklyBackups }),
   templatesOf('dev'),
   templatesOf('local'),
 ])
@@ -13,6 +14,8 @@ const templates: Record<string, Template> = {
   prod: prod.template,
   'the alarms of prod': prod.watch,
   'prod with a domain': domain.template,
+  'prod with weekly backups': weekly.template,
+  'the alarms of prod with weekly backups': weekly.watch,
   dev: dev.template,
   local: local.template,
 }
@@ -23,7 +26,7 @@ const expiring = (folder: string, ExpirationInDays: number) => {
   return { Id: folder, Status: 'Enabled', Prefix: `${folder}/`, ExpirationInDays }
 }
 const serverSide = 'BucketEncryption.ServerSideEncryptionConfiguration.0'
-const ticket = { AlarmActions: ['<Tickets>'] }
+const page = { AlarmActions: ['<Pages>'] }
 /** A statement that denies everything over plain http. */
 const tlsOnly = { Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }
 /** A rule is the only sender of events to a queue. */
@@ -47,6 +50,8 @@ const metric = (MetricName: string, Dimensions: object[]) => ({
   MetricStat: { Metric: { MetricName, Dimensions } },
 })
 const named = (Name: string, Value: unknown) => ({ Name, Value })
+/** A backup ends by 10:00 UTC, so none is missing before `BackupMissing` says so. */
+const inTime = { StartWindowMinutes: 60, CompletionWindowMinutes: 360 }
 const silence = { ComparisonOperator: 'LessThanThreshold', Threshold: 1, TreatMissingData: 'breaching' }
 
 /** The properties of resources, by their paths, in the templates of a stage. A property of undefined is absent. */
@@ -67,8 +72,18 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     },
     Backups: {
       'BackupPlan.BackupPlanRule': [
-        { RuleName: 'nightly', ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
-        { RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
+        {
+          ...inTime,
+          RuleName: 'nightly',
+          ScheduleExpression: 'cron(0 3 * * ? *)',
+          Lifecycle: { DeleteAfterDays: 2 },
+        },
+        {
+          ...inTime,
+          RuleName: 'weekly',
+          ScheduleExpression: 'cron(0 3 ? * SUN *)',
+          Lifecycle: { DeleteAfterDays: 35 },
+        },
       ],
     },
     BackupsTable: { BackupPlanId: '<Backups.BackupPlanId>', 'BackupSelection.Resources': ['<Table.Arn>'] },
@@ -76,7 +91,8 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       DeletionPolicy: 'RetainExceptOnCreate',
       GenerateSecretString: { ExcludePunctuation: true, PasswordLength: 64 },
     },
-    // The probe has no API key until the operator stores one.
+    // There is no API key until the operator stores one.
+    PaymentsSecret: { SecretString: 'none' },
     ProbeSecret: { SecretString: 'none' },
     Key: { DeletionPolicy: 'RetainExceptOnCreate', EnableKeyRotation: true },
     KeyAlias: { AliasName: 'alias/commerce-prod', TargetKeyId: '<Key.Arn>' },
@@ -181,6 +197,12 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     UsersWebAclLog: { LogGroupName: 'aws-waf-logs-commerce-prod-users' },
     BlockedIpv4: { IPAddressVersion: 'IPV4', Addresses: [] },
     BlockedIpv6: { IPAddressVersion: 'IPV6', Addresses: [] },
+    Traces: {
+      SamplingRule: {
+        ...{ ReservoirSize: 0, FixedRate: settings['traces.share'] },
+        ServiceName: 'commerce-prod*',
+      },
+    },
     ImportMachine: {
       StateMachineName: 'commerce-prod-imports',
       TracingConfiguration: { Enabled: true },
@@ -275,16 +297,16 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
     BackupMissingAlarm: {
       ...{ Namespace: 'AWS/Backup', MetricName: 'NumberOfBackupJobsCompleted' },
       ...{ Dimensions: [named('BackupVaultName', '<BackupVault.BackupVaultName>')] },
-      ...{ ...silence, Period: 3600, EvaluationPeriods: 30 },
+      ...{ ...silence, Period: 3600, EvaluationPeriods: 31 },
     },
     RefundsDifferAlarm: {
       ...{ Namespace: 'commerce-prod', MetricName: 'differences' },
       ...{ Dimensions: [named('work', 'refunds')], Statistic: 'Sum', Threshold: 0, Period: 86_400 },
-      ...ticket,
+      ...page,
     },
     // A daily comparison that did not run for 26 hours.
     RefundsReconcileNotRunningAlarm: {
-      ...{ ...silence, EvaluationPeriods: 26, ...ticket },
+      ...{ ...silence, EvaluationPeriods: 26, ...page },
       'Metrics.0.Expression': 'FILL(refundsReconcileRuns, 0) - FILL(refundsReconcileErrors, 0)',
       'Metrics.1.MetricStat.Period': 3600,
       'Metrics.2.MetricStat.Period': 3600,
@@ -293,7 +315,6 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ...{ Namespace: 'commerce-prod', MetricName: 'successful_probes', Statistic: 'Sum', Period: 300 },
       ...{ Dimensions: [named('service', 'commerce-api')], ...silence, Threshold: 3 },
     },
-    PublicAddressSilentPage: { AlarmActions: ['<Pages>'] },
     ConcurrencyHighAlarm: { Threshold: 80, ComparisonOperator: 'GreaterThanThreshold' },
     EventsRelayLateAlarm: { MetricName: 'IteratorAge', Threshold: 60_000 },
     EventsRelayDeadLettersPresentAlarm: { MetricName: 'ApproximateNumberOfMessagesVisible', Threshold: 0 },
@@ -309,25 +330,10 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       'Metrics.2': metric('WriteThrottleEvents', [named('TableName', '<Table>')]),
       'Metrics.3.MetricStat.Metric.Dimensions.0': named('GlobalSecondaryIndexName', 'by-id'),
       'Metrics.4.MetricStat.Metric.Dimensions.0': named('GlobalSecondaryIndexName', 'by-id'),
-      ...ticket,
-    },
-    ImportMachineFailingAlarm: {
-      'Metrics.0.Expression': 'SUM([m0, m1, m2])',
-      'Metrics.1': metric('ExecutionsFailed', [named('StateMachineArn', '<ImportMachine>')]),
-      'Metrics.2': metric('ExecutionsTimedOut', [named('StateMachineArn', '<ImportMachine>')]),
-      'Metrics.3': metric('ExecutionsAborted', [named('StateMachineArn', '<ImportMachine>')]),
+      ...page,
     },
     RequestsBlockedAlarm: {
       Dimensions: [named('Region', '<AWS::Region>'), named('Rule', 'ALL'), named('WebACL', 'commerce-prod')],
-    },
-    // The rates at which SES reviews an account.
-    MailBouncesAlarm: {
-      ...{ Namespace: 'AWS/SES', MetricName: 'Reputation.BounceRate', Threshold: 0.05 },
-      ...ticket,
-    },
-    MailComplaintsAlarm: {
-      ...{ Namespace: 'AWS/SES', MetricName: 'Reputation.ComplaintRate', Threshold: 0.001 },
-      ...ticket,
     },
   },
   'prod with a domain': {
@@ -342,6 +348,28 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       'BaseUrl.Value': 'https://api.example.com/',
       'DomainTarget.Value': '<Domain.RegionalDomainName>',
       'DomainHostedZoneId.Value': '<Domain.RegionalHostedZoneId>',
+    },
+  },
+  'prod with weekly backups': {
+    Backups: {
+      'BackupPlan.BackupPlanRule': [{ RuleName: 'weekly', ScheduleExpression: 'cron(0 3 ? * SUN *)' }],
+    },
+    // A note of each completed backup, for eight days.
+    CompletedBackups: { MessageRetentionPeriod: 691_200 },
+    CompletedBackupsPolicy: fedBy('CompletedBackupsRule'),
+    CompletedBackupsRule: {
+      EventPattern: {
+        source: ['aws.backup'],
+        'detail-type': ['Backup Job State Change'],
+        detail: { state: ['COMPLETED'], backupVaultArn: ['<BackupVault.BackupVaultArn>'] },
+      },
+      Targets: [{ Arn: '<CompletedBackups.Arn>' }],
+    },
+  },
+  'the alarms of prod with weekly backups': {
+    WeeklyBackupMissingAlarm: {
+      ...{ MetricName: 'ApproximateNumberOfMessagesVisible', ...silence, EvaluationPeriods: 1 },
+      ...{ Dimensions: [named('QueueName', '<CompletedBackups.QueueName>')], ...page },
     },
   },
   dev: {
@@ -391,7 +419,8 @@ test.each([
   // The Node of the tests.
   ['AWS::Lambda::Function', 'Runtime', `nodejs${process.versions.node.split('.')[0]}.x`],
   ['AWS::Lambda::Function', 'Architectures', ['arm64']],
-  ['AWS::Lambda::Function', 'TracingConfig.Mode', 'Active'],
+  // The gateway decides.
+  ['AWS::Lambda::Function', 'TracingConfig.Mode', 'PassThrough'],
   ['AWS::Lambda::Function', 'Handler', 'index.handler'],
   ['AWS::Lambda::Function', 'Environment.Variables.METRICS_NAMESPACE', 'commerce-prod'],
   // It names refunds at the payment provider: the same in another region.
@@ -422,8 +451,15 @@ test('on prod: every queue has a policy', () => {
 // The local engine rejects them.
 test.each([
   ...['AWS::Events::Archive', 'AWS::SNS::Topic', 'AWS::CloudWatch::Dashboard'],
-  ...['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'],
+  ...['AWS::CloudWatch::Alarm', 'AWS::XRay::SamplingRule'],
   ...['AWS::WAFv2::WebACL', 'AWS::WAFv2::WebACLAssociation', 'AWS::WAFv2::LoggingConfiguration'],
 ])('on local: no %s', (type) => {
   expect([local.template, local.watch].flatMap((one) => resourcesOf(one, type))).toEqual([])
+})
+
+test('on prod, the note of backups exists only without nightly ones, and only one alarm misses them', () => {
+  expect(idsOf(prod.template, 'AWS::SQS::Queue')).not.toContain('CompletedBackups')
+  const missing = ({ watch }: { watch: Template }) =>
+    idsOf(watch, 'AWS::CloudWatch::Alarm').filter((id) => /BackupMissing/.test(id))
+  expect([prod, weekly].map(missing)).toEqual([['BackupMissingAlarm'], ['WeeklyBackupMissingAlarm']])
 })

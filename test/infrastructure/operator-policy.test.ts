@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/commands/runbook.ts'
-import { commandActions, findStack } from '#bin/permissions/command-actions.ts'
+import { commandActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -87,7 +87,7 @@ describe('the policy of operators', () => {
 
   test('permits nothing that no command needs', () => {
     const called = [...ofOperations, ...ofRunbook, ...ofRollbacks]
-    const needed = [findStack, ...Object.values(commandActions).flat(), ...called]
+    const needed = [findStack, ...firstActions, ...Object.values(commandActions).flat(), ...called]
     const known = new Set([...needed, ...Object.values(implied).flat()])
     expect(actions.filter((action) => !known.has(action))).toEqual([])
   })
@@ -127,6 +127,16 @@ describe('the policy of operators', () => {
     const found = statements.filter(({ Action }) => Action.includes('kms:Decrypt'))
     const services = ['dynamodb', 'secretsmanager', 'sqs', 'states'].map((name) => `${name}.*.amazonaws.com`)
     expect(found.map(({ Condition }) => Condition?.StringLike?.['kms:ViaService'])).toEqual([services])
+  })
+
+  test('permits operators to store the secrets that the pages let them store, and no other', () => {
+    const stored = statements.filter(({ Action }) => Action.includes('secretsmanager:PutSecretValue'))
+    const names = stored.flatMap(({ Resource }) =>
+      [Resource].flat().map((arn) => /:secret:(\w+)\*$/.exec(arn)?.[1]),
+    )
+    const pages = `${operations}${read('docs/deployment.md')}`
+    const outputs = [...pages.matchAll(/\b([A-Z]\w+Secret)Arn\b/g)].map(([, name]) => name)
+    expect(names.toSorted()).toEqual([...new Set(outputs)].toSorted())
   })
 
   test('permits operators to empty no queue but the dead letters of the bus', async () => {

@@ -105,7 +105,6 @@ describe('the policy of the key', () => {
       ':event-bus/commerce-prod',
     ],
     ['SendEventsToQueues', 'Decrypt GenerateDataKey', context('sqs'), ':commerce-prod-*'],
-    ['DescribeForEvents', 'DescribeKey', 'aws:SourceAccount', '<AWS::AccountId>'],
     [
       undefined,
       'Decrypt DescribeKey GenerateDataKey',
@@ -118,6 +117,16 @@ describe('the policy of the key', () => {
     expect(JSON.stringify(values)).toContain(end)
     const granted = [statement?.Action ?? []].flat()
     expect(granted.map((one) => one.replace('kms:', '')).join(' ')).toBe(actions)
+  })
+
+  // EventBridge sends it neither an account nor an encryption context: a condition would refuse every call.
+  test('lets EventBridge describe the key under no condition', () => {
+    const describing = services.find(({ Sid }) => Sid === 'DescribeForEvents')
+    expect(describing).toMatchObject({
+      Action: 'kms:DescribeKey',
+      Principal: { Service: 'events.amazonaws.com' },
+    })
+    expect(describing).not.toHaveProperty('Condition')
   })
 
   test('names the services that encrypt on their own behalf', () => {

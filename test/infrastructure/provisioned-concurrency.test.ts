@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { routes } from '#functions/routes.ts'
 import { checkConcurrency } from '#lib/check-concurrency.ts'
-import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
+import { looks } from '#lib/monitoring/looks.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
@@ -16,7 +15,6 @@ const { settings, template, watch } = provisioned.prod
 const reservedOnProd = resourcesOf(template, 'AWS::Lambda::Function')
   .map(([, { Properties }]) => Number(Properties.ReservedConcurrentExecutions ?? 0))
   .reduce((sum, one) => sum + one, 0)
-const exceeded = 'ProvisionedConcurrencyExceededAlarm'
 
 /** Returns the provisioned concurrency of the aliases that have some. */
 function executionsIn(its: Template): Record<string, number> {
@@ -34,28 +32,22 @@ describe.each(Object.entries(provisioned))('limits.provisionedConcurrency on %s'
   test('is the provisioned concurrency of the aliases of its operations, and of no other', () => {
     expect(executionsIn(its.template)).toEqual(all)
   })
-
-  test('has an alarm on the calls that exceed it, of each alias', () => {
-    const { Metrics } = propertiesOf(its.watch, exceeded)
-    const metrics = Metrics.flatMap(({ MetricStat }: Resource['Properties']) => MetricStat ?? [])
-    expect(metrics).toHaveLength(Object.keys(all).length)
-    for (const { Metric, Stat } of metrics) {
-      expect(Stat).toBe('Sum')
-      const [name] = Metric.Dimensions
-      expect(name).toEqual({ Name: 'FunctionName', Value: expect.stringMatching(/^<\w+>$/) })
-      expect(Metric).toEqual({
-        Namespace: 'AWS/Lambda',
-        MetricName: 'ProvisionedConcurrencySpilloverInvocations',
-        Dimensions: [name, { Name: 'Resource', Value: `${name.Value}:live` }],
-      })
-    }
-  })
 })
 
-test.each(['dev', 'prod'])('without it %s has no such alias and no such alarm', async (stage) => {
-  const without = await templatesOf(stage)
-  expect(executionsIn(without.template)).toEqual({})
-  expect(without.watch.Resources).not.toHaveProperty(exceeded)
+test.each(['dev', 'prod'])('without it %s has no such alias', async (stage) => {
+  expect(executionsIn((await templatesOf(stage)).template)).toEqual({})
+})
+
+test('the dashboard shows the calls that exceed it, of each alias', () => {
+  const { widgets } = JSON.parse(propertiesOf(watch, 'Dashboard').DashboardBody)
+  const titled = ({ properties }: Resource['Properties']) =>
+    properties.title === 'Calls beyond provisioned concurrency'
+  const shown = JSON.stringify(widgets.find(titled))
+  for (const live of Object.keys(all)) {
+    const name = `<${live.replace(/Live$/, '')}>`
+    const metric = ['AWS/Lambda', 'ProvisionedConcurrencySpilloverInvocations', 'FunctionName', name]
+    expect(shown).toContain(JSON.stringify([...metric, 'Resource', `${name}:live`]).slice(0, -1))
+  }
 })
 
 test('the local stage ignores it, because it has no aliases', async () => {
@@ -83,7 +75,7 @@ test('the alarm on shared executions does not count those that are provisioned w
 })
 
 test('the runbook says how to compare the executions with those that are ready', () => {
-  const definition = alarmDefinitions.find(({ id }) => id === 'ProvisionedConcurrencyExceeded')
+  const definition = looks.find(({ id }) => id === 'ProvisionedConcurrencyExceeded')
   expect(definition?.commands).toContain(
     'aws lambda get-provisioned-concurrency-config --function-name NAME --qualifier live',
   )
@@ -106,20 +98,6 @@ describe('a profile is refused', () => {
     expect(problemsOf('prod', { 'refunds.create': 100 })).toEqual([])
     expect(problemsOf('prod', { 'refunds.create': 101 })).toEqual([
       '  limits.provisionedConcurrency: refunds.create reserves 100 executions, and AWS refuses 101: choose at most 100',
-    ])
-  })
-
-  test('if it provisions more functions than one alarm can sum', () => {
-    const some = (count: number) =>
-      Object.fromEntries(
-        routes
-          .filter(({ sharedFunction }) => !sharedFunction)
-          .slice(0, count)
-          .map(({ route }) => [route.operation, 1]),
-      )
-    expect(problemsOf('prod', some(10))).toEqual([])
-    expect(problemsOf('prod', some(11))).toEqual([
-      '  limits.provisionedConcurrency: 11 functions: choose at most 10',
     ])
   })
 

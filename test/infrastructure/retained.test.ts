@@ -50,6 +50,24 @@ test.each(Object.entries(prod.Resources).filter(([, { Type }]) => data.includes(
   },
 )
 
+test('what stays can be read with the key that stays: by roles of the account, not by the functions of the next stack', () => {
+  const { KeyPolicy } = prod.Resources.Key?.Properties ?? {}
+  expect(KeyPolicy.Statement).toContainEqual({
+    Effect: 'Allow',
+    Action: 'kms:*',
+    Principal: { AWS: 'arn:<AWS::Partition>:iam::<AWS::AccountId>:root' },
+    Resource: '*',
+  })
+  const keys = Object.values(prod.Resources).flatMap(({ Type, Properties }) =>
+    Type === 'AWS::IAM::Policy'
+      ? Properties.PolicyDocument.Statement.filter(({ Action }: { Action: string | string[] }) =>
+          [Action].flat().some((action) => action.startsWith('kms:')),
+        ).map(({ Resource: on }: { Resource: string }) => on)
+      : [],
+  )
+  expect(new Set(keys)).toEqual(new Set(['<Key.Arn>']))
+})
+
 test('after a failed first deployment of prod, only resources with deletion protection remain', () => {
   const left = Object.values(prod.Resources).filter(
     ({ DeletionPolicy, Type }) => DeletionPolicy === 'Retain' && Type !== 'AWS::Lambda::Version',

@@ -5,17 +5,17 @@ import { filledByOutputs, runbook, runbookOf } from '#bin/commands/runbook.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { pausedConsumers } from '#lib/freeze.ts'
 import { deadLettersOutput, functionOutput, pascalCase } from '#lib/function-entries.ts'
-import type { AlarmDefinition } from '#lib/monitoring/alarm-definition.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
-import { busiestQueries } from '#lib/monitoring/busiest.ts'
+import { looks } from '#lib/monitoring/looks.ts'
+import { busiestQueries } from '#lib/monitoring/saved-queries.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
-import { moreRoutes, withDomain, withProvisioned } from './stage-settings.ts'
+import { withProvisioned, withWeeklyBackups } from './stage-settings.ts'
 import { idsOf, type Resource, resourcesOf, type Synthesis, templatesOf } from './synthesis.ts'
 
 /** With every alarm that settings can add. */
 const prod = await templatesOf('prod', { changes: withProvisioned })
-const grown = await templatesOf('prod', { changes: withDomain, moreRoutes })
+const weekly = await templatesOf('prod', { changes: withWeeklyBackups })
 const { template, watch } = prod
 const page = runbook()
 const sections = new Map(
@@ -24,21 +24,11 @@ const sections = new Map(
     .slice(1)
     .map((text) => [text.slice(0, text.indexOf('\n')), text]),
 )
-const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
-  resourcesOf(watch, type),
+const alarms = ['prod', 'with weekly backups'].flatMap((one) =>
+  resourcesOf(one === 'prod' ? watch : weekly.watch, 'AWS::CloudWatch::Alarm'),
 )
 const alarmNameOf = ([, { Properties }]: [string, Resource]) =>
   Properties.AlarmName.replace(/^commerce-prod-/, '')
-const notifying = all.filter(([, { Properties }]) => Properties.AlarmActions)
-const silent = all.filter(([, { Properties }]) => !Properties.AlarmActions)
-
-/** The name of the alarm that notifies of this one: itself or its parent. */
-function ownerOf(alarm: [string, Resource]): string {
-  const [owner = alarm] = notifying.filter(([, { Properties }]) =>
-    Properties.AlarmRule?.includes(`"<${alarm[0]}.Arn>"`),
-  )
-  return alarmNameOf(owner)
-}
 
 /** The log groups that a runbook queries, as patterns of their names. */
 function askedIn(text: string): RegExp[] {
@@ -59,18 +49,14 @@ function groupsOf({ stacks }: Synthesis): string[] {
 }
 
 describe('the runbook', () => {
-  test('has a section for each alarm that notifies, and no other', () => {
-    expect([...sections.keys()].sort()).toEqual(notifying.map(alarmNameOf).sort())
+  test('has a section for each alarm and for each graph that is looked at, and no other', () => {
+    const names = new Set([...alarms.map(alarmNameOf), ...looks.map(({ id }) => id)])
+    expect([...sections.keys()].sort()).toEqual([...names].sort())
     expect(sections.size).toBe(page.match(/^## /gm)?.length)
   })
 
-  test('names each silent alarm in the section of its parent', () => {
-    for (const alarm of silent) expect(sections.get(ownerOf(alarm))).toContain(`\`${alarmNameOf(alarm)}\``)
-    expect(silent.length).toBeGreaterThan(0)
-  })
-
   test('states impact, diagnosis and remedy like the alarm itself', () => {
-    for (const alarm of notifying) {
+    for (const alarm of alarms) {
       const text = sections.get(alarmNameOf(alarm)) ?? ''
       const described = alarm[1].Properties.AlarmDescription
       const stated = alarmDefinitions.filter(({ impact, act }) => described === `${impact} ${act}`)
@@ -90,20 +76,37 @@ describe('the runbook', () => {
   test('queries existing log groups', () => {
     const found = askedIn(page).map((asked) => groupsOf(prod).filter((name) => asked.test(name)).length)
     expect(new Set(found)).toEqual(new Set([1]))
-    expect(found.length).toBeGreaterThan(notifying.length)
+    expect(found.length).toBeGreaterThan(0)
   })
 
-  test('names the log group of each query', () => {
-    const queries = page.match(/^(Log group `\S+`:\n\n)?```\n\w/gm) ?? []
-    expect(queries.length).toBeGreaterThan(notifying.length)
-    expect(queries.filter((one) => !one.startsWith('Log'))).toEqual([])
+  test('names the log groups of each query', () => {
+    const queries = page.match(/^((Log group|Saved query) `[^`]+`:\n\n)?```\n\w/gm) ?? []
+    expect(queries.length).toBeGreaterThan(alarms.length / 2)
+    expect(queries.filter((one) => !/^(Log|Saved)/.test(one))).toEqual([])
+  })
+
+  test('names saved queries that the stack has', () => {
+    const named = [...page.matchAll(/^Saved query `STACK\/(.*)`/gm)].map(
+      ([, title]) => `commerce-prod/${title}`,
+    )
+    const saved = resourcesOf(watch, 'AWS::Logs::QueryDefinition').map(
+      ([, { Properties }]) => Properties.Name,
+    )
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((one) => !saved.includes(one))).toEqual([])
+  })
+
+  test('names the operation that fails in an area', () => {
+    const section = sections.get('CodesFailing')
+    expect(section).toContain('filter watched = "codes"')
+    expect(section).toMatch(/stats count\(\*\) .* by operation, error_code/)
   })
 
   test('finds crashes, which functions do not log themselves', () => {
-    const alarmed = all.filter(([, { Properties }]) =>
+    const alarmed = alarms.filter(([, { Properties }]) =>
       JSON.stringify(Properties).includes('"MetricName":"Errors"'),
     )
-    const names = new Set(alarmed.map(ownerOf))
+    const names = new Set(alarmed.map(alarmNameOf))
     expect(names.size).toBeGreaterThan(0)
     // The texts of Lambda.
     for (const name of names)
@@ -111,31 +114,15 @@ describe('the runbook', () => {
         expect(sections.get(name)).toContain(crash)
   })
 
-  test('names the log group of a function in a nested stack', () => {
-    const [definition] = alarmDefinitions as [AlarmDefinition]
-    const queries = [{ group: 'ExtraRead1Log', query: 'fields @timestamp' }]
-    const asked = askedIn(runbook([{ ...definition, queries }])).at(-1) ?? /^$/
-    expect(groupsOf(grown).filter((name) => asked.test(name))).toEqual([
-      expect.stringMatching(/^commerce-prod-ExtraArea.*-ExtraRead1Log/),
-    ])
-  })
-
-  test('lists raised alarms of both kinds: nearly all pages are composite alarms', () => {
-    expect(page).toMatch(/^aws cloudwatch describe-alarms .*--alarm-types MetricAlarm CompositeAlarm$/m)
-  })
-
   const ofPaused = pausedConsumers.flatMap(({ name }) =>
-    [...sections.keys()].filter((one) => new RegExp(`-${pascalCase(name)}(Late|NotRunning)$`).test(one)),
+    [...sections.keys()].filter((one) => new RegExp(`^${pascalCase(name)}(Late|NotRunning)$`).test(one)),
   )
-  test.each([
-    ...ofPaused,
-    'page-ApiFailing',
-    'ticket-FunctionsThrottled',
-    'ticket-ImportMachineFailing',
-    'page-PublicAddressSilent',
-  ])('says what ends a freeze, which raises %s', (alarm) => {
-    expect(sections.get(alarm)).toContain('npx commerce unfreeze')
-  })
+  test.each([...ofPaused, 'ApiFailing', 'RequestsUnanswered', 'FunctionsThrottled', 'PublicAddressSilent'])(
+    'says what ends a freeze, which raises %s',
+    (alarm) => {
+      expect(sections.get(alarm)).toContain('npx commerce unfreeze')
+    },
+  )
 
   test.each([
     ['Throttles', 'FunctionName'],
@@ -151,13 +138,13 @@ describe('the runbook', () => {
   })
 
   test.each([
-    ['page-RefundsPendingLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
-    ['ticket-RefundsUnsettledLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    ['RefundsPendingLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    ['RefundsUnsettledLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
     [
-      'ticket-EventBusDeadLettersPresent',
+      'EventBusDeadLettersPresent',
       'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
     ],
-    ['ticket-LoginAddClaimsFailing', 'npx commerce rollback --stack STACK'],
+    ['LoginFailing', 'npx commerce rollback --stack STACK'],
   ])('answers %s by `%s`', (alarm, command) => {
     expect(sections.get(alarm)?.split('\n')).toContain(command)
   })
@@ -205,7 +192,7 @@ describe('the runbook', () => {
     const streamed = subscriptions.filter(({ source }) => typeof source === 'object' && 'stream' in source)
     expect(streamed.length).toBeGreaterThan(0)
     for (const { name } of streamed) {
-      const section = sections.get(`ticket-${pascalCase(name)}DeadLettersPresent`) ?? ''
+      const section = sections.get(`${pascalCase(name)}DeadLettersPresent`) ?? ''
       expect(section).toContain(`npx commerce dead-letters redrive ${name} --stack STACK`)
       const { Outputs: outputs = {} } = template
       expect(JSON.stringify(outputs[functionOutput(name)])).toContain(`<${pascalCase(name)}Live>`)

@@ -33,6 +33,14 @@ export const withDomain = {
 /** The settings of a stage whose only address is its domain. */
 export const behindDomain = { ...withDomain, 'api.gatewayAddress': 'closed' }
 
+/** The settings of a stage without nightly backups. */
+export const withWeeklyBackups = {
+  'storage.backups': { keptDays: 0, weeklyKeptDays: 35, lock: null, copies: [] },
+}
+
+/** The settings with which stage dev has what other stages have. */
+export const withWatchedDev = { 'stages.dev': { alarms: true, webAcl: true } }
+
 /** A write, one with a reservation, a read, and two operations of one function are kept ready. */
 export const withProvisioned = {
   'limits.provisionedConcurrency': {

@@ -19,6 +19,12 @@ describe('the web ACL', () => {
     ])
   })
 
+  test('has at most ten rate rules, or its deployment fails', () => {
+    const rates = rules.filter(({ Statement }) => Statement.RateBasedStatement)
+    expect(rates.length).toBeGreaterThan(0)
+    expect(rates.length).toBeLessThanOrEqual(10)
+  })
+
   // Their rates are tested as settings.
   test.each([
     ['Logins', '/login'],

@@ -48,6 +48,15 @@ const stack: BlockingStack = {
   waf: new WAFV2Client(aws.access),
 }
 
+test('a stack without a web ACL blocks nothing, and says how to get one', async () => {
+  const none = { ...stack, name: 'commerce-dev' }
+  none.cloudFormation = Object.assign(new CloudFormationClient(aws.access), {
+    send: async () => ({ StackResourceSummaries: [] }),
+  })
+  for (const run of [() => block(none, '192.0.2.7'), () => listBlocked(none)])
+    await expect(run()).rejects.toThrow('commerce-dev has no web ACL: set webAcl of stages.dev to true')
+})
+
 describe('a blocked address', () => {
   test.each([
     ['192.0.2.7', '192.0.2.7/32', 'id-4'],

@@ -1,6 +1,7 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { LambdaClient } from '@aws-sdk/client-lambda'
+import { SESv2Client } from '@aws-sdk/client-sesv2'
 import { STSClient } from '@aws-sdk/client-sts'
 import type { PreflightClients } from '#bin/commands/preflight/preflight.ts'
 import { answering, awsError } from '#test/support/fake-clients.ts'
@@ -38,6 +39,10 @@ export interface FakeFunctions {
   outputs: Record<string, string>
   /** The template of the stack. */
   template: object
+  /** The types of resources that the region does not have. */
+  missingTypes: string[]
+  /** The mail identities of the account. */
+  identities: string[]
   functions: Map<string, Deployed>
   /** Publishes a version of each function and moves its alias, as a deployment does. */
   deploy(
@@ -95,6 +100,12 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     GetCallerIdentity: () => ({ Account: '111122223333' }),
     DescribeTable({ TableName }) {
       if (TableName !== 'restored-1') throw awsError('ResourceNotFoundException')
+    },
+    DescribeType({ TypeName }) {
+      if (fake.missingTypes.includes(TypeName)) throw awsError('TypeNotFoundException')
+    },
+    GetEmailIdentity({ EmailIdentity }) {
+      if (!fake.identities.includes(EmailIdentity)) throw awsError('NotFoundException')
     },
     DescribeStacks() {
       if (fake.status === undefined) throw awsError('ValidationError', 'Stack with id s does not exist')
@@ -188,10 +199,13 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
       lambda: fakeOf(new LambdaClient(region)),
       sts: fakeOf(new STSClient(region)),
       dynamodb: fakeOf(new DynamoDBClient(region)),
+      ses: fakeOf(new SESv2Client(region)),
     },
     status: 'UPDATE_COMPLETE',
     outputs: {},
     template: {},
+    missingTypes: [],
+    identities: [],
     functions,
     deploy(release, { table = 'orders-table', shards, without = [] } = {}) {
       hour += 1

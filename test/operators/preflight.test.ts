@@ -22,6 +22,8 @@ interface Synthesis {
   restored?: string
   /** Properties of the table of the stack. */
   table?: object
+  /** The domain from which it sends mails. */
+  mail?: string
   tableId?: string
   /** The record of storage.shards in its functions. */
   shards?: string
@@ -32,10 +34,14 @@ interface Synthesis {
 }
 
 /** Returns a template with a table, or with one that it adopts. */
-function templateOf({ release = 'v2', restored, table, tableId = 'Table' }: Synthesis): object {
+function templateOf({ release = 'v2', restored, table, tableId = 'Table', mail }: Synthesis): object {
   const Properties = { KeySchema: keys, ...table }
+  const identity = { Type: 'AWS::SES::EmailIdentity', Properties: { EmailIdentity: mail } }
   return {
-    Resources: restored === undefined ? { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } } : {},
+    Resources: {
+      ...(restored === undefined && { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } }),
+      ...(mail !== undefined && { MailIdentity: identity, MailSet: { Type: 'AWS::SES::ConfigurationSet' } }),
+    },
     Outputs: { TableName: { Value: restored ?? { Ref: tableId } }, Release: { Value: release } },
   }
 }
@@ -106,6 +112,20 @@ describe('a deployment may start', () => {
     deploy('v1')
     aws.outputs.TableName = table
     expect(await check(options)).toEqual([])
+  })
+
+  test('with the mail identity that the stack has made, and with one that is new', async () => {
+    deploy('v1')
+    expect(await check({ mail: 'acme.cloud' })).toEqual([])
+    aws.template = templateOf({ mail: 'acme.cloud' })
+    aws.identities = ['acme.cloud']
+    expect(await check({ mail: 'acme.cloud' })).toEqual([])
+  })
+
+  test('if the region has one type of each service: old types are not in the registry', async () => {
+    aws.status = undefined
+    aws.missingTypes = ['AWS::SES::EmailIdentity']
+    expect(await check({ mail: 'acme.cloud' })).toEqual([])
   })
 
   test.each([undefined, 'REVIEW_IN_PROGRESS', 'ROLLBACK_COMPLETE'])(
@@ -266,6 +286,30 @@ describe('a deployment is refused', () => {
       expect.stringMatching(naming('restored-2 … storage.restoredTable … npx commerce table restore')),
     ])
   })
+
+  test.each([undefined, 'UPDATE_COMPLETE'])(
+    'in a region without a service that it needs: its status is %s',
+    async (status) => {
+      deploy('v1')
+      aws.status = status
+      aws.missingTypes = ['AWS::SES::EmailIdentity', 'AWS::SES::ConfigurationSet']
+      expect(await check({ mail: 'acme.cloud' })).toEqual([
+        expect.stringMatching(naming('us-east-1 … SES … aws.environment … mail.sender')),
+      ])
+    },
+  )
+
+  test.each([undefined, 'UPDATE_COMPLETE'])(
+    'with a mail identity that the account has already: its status is %s',
+    async (status) => {
+      deploy('v1')
+      aws.status = status
+      aws.identities = ['acme.cloud']
+      expect(await check({ mail: 'acme.cloud' })).toEqual([
+        expect.stringMatching(naming('acme.cloud … mail.sender … aws sesv2 delete-email-identity')),
+      ])
+    },
+  )
 
   test('if it stops a function with provisioned concurrency, as -c freeze does before a freeze', async () => {
     deploy('v1')

@@ -35,6 +35,7 @@ const outputs = {
   EventBusName: 'bus',
   UserPoolId: 'pool',
   UserPoolClientId: 'client',
+  PaymentsSecretArn: 'arn:payments',
   WebhooksSecretArn: 'arn:webhooks',
   StripeWebhooksSecretArn: 'arn:stripe',
 }

@@ -117,6 +117,13 @@ describe('npx commerce verify', () => {
     ])
   })
 
+  test('skips the mail of a deployment without a sender', async () => {
+    const closed = { ...scopes, 'orders.create': null, 'imports.create': null, 'codes.export': null }
+    const { skipped, message } = await checksWith({ 'auth.operationScopes': closed, 'mail.sender': null })
+    expect(skipped).toContain('mail: mail.sender names none')
+    expect(message).toBe('')
+  })
+
   test('sends an Idempotency-Key with each request that accepts one', async () => {
     const closed = { ...scopes, 'orders.create': null, 'codes.export': null }
     const requiredOn = ['otp.request', 'imports.create']

@@ -38,7 +38,7 @@ function useSettings(changes: Partial<Settings> = {}) {
   charge = `ch_lost_${charges}`
   death = undefined
   fakeProvider.faults = () => undefined
-  runtime = memoryRuntime(changes)
+  runtime = { ...memoryRuntime(changes), secret: async () => apiKey }
   runtime.beforeCall = () => live('before')
   runtime.afterCall = () => live('after')
   jest.setSystemTime(runtime.clock.now())

@@ -82,6 +82,25 @@ test('the limit of a tenant in docs/security.md holds for its refunds, and for n
 })
 
 describe('a refund', () => {
+  test('stores nothing until the key of the provider is stored', async () => {
+    const secrets: { payments: string } = { payments: 'none' }
+    const waiting = await startService({
+      clock,
+      settings: settingsWith({}),
+      secrets,
+      tableName: service.tableName,
+    })
+    const early = await refund('ch_early', { by: waiting })
+    expect([outcome(early), early.json.error.details]).toEqual([
+      '503 DEPENDENCY.unavailable',
+      { dependency: 'payments' },
+    ])
+    expect([await waiting.items(tenant, 'refund'), await waiting.items(tenant, 'audit')]).toEqual([[], []])
+    secrets.payments = 'sk_test_1'
+    const repeated = await refund('ch_early', { by: waiting })
+    expect([repeated.status, repeated.headers['Idempotency-Status']]).toEqual([201, 'stored'])
+  })
+
   test('propagates the trace of its request to the provider', async () => {
     const trace = {
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',

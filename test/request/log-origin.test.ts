@@ -33,6 +33,18 @@ describe('the log line of a request', () => {
     })
   })
 
+  test('has the units of the table that the request consumed', async () => {
+    const { openTable } = service.runtime
+    service.runtime.openTable = (budget, criticality, units) => {
+      if (units) Object.assign(units, { read: 1.5, write: 5 })
+      return openTable(budget, criticality)
+    }
+    const line = await lineOf(() => place('acme'))
+    service.runtime.openTable = openTable
+    const [written = ''] = writtenLog((log) => log.request(line as RequestLine))
+    expect(JSON.parse(written)).toMatchObject({ tenant: 'acme', read_units: 1.5, write_units: 5 })
+  })
+
   test('names the tenant of a denied request, too', async () => {
     expect(await lineOf(() => place('other', 'Viewer'))).toMatchObject({ tenant: 'other', status: 403 })
   })

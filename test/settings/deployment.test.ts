@@ -106,6 +106,7 @@ const rows: Row<Template>[] = [
   ['mail.sender', mail, at('MailIdentity.EmailIdentity'), 'acme.cloud'],
   ['mail.sender', mail, at('Users.EmailConfiguration.EmailSendingAccount'), 'DEVELOPER'],
   ['otp.deliveredOn', 'delivery', at('MailEventsRule.State'), 'ENABLED'],
+  ['traces.share', 0.5, at('Traces.SamplingRule.FixedRate'), 0.5],
   ['storage.contributorInsights', true, at('Table.ContributorInsightsSpecification'),
     { Enabled: true, Mode: 'ACCESSED_AND_THROTTLED_KEYS' }],
   ['storage.backups', backups, rule(0, 'Lifecycle.DeleteAfterDays'), 90],
@@ -151,3 +152,22 @@ const missing = ({ settings }: Pick<Tenant, 'settings'>) =>
   localValues(settings, stageNamed('prod')).some((line) => line.includes('aws.environment'))
 
 testChanges([['aws.environment', environment, missing, false]], newTenantOf)
+
+const watched = { alarms: true, webAcl: true }
+const dev = async (changes: Partial<Settings>) => {
+  const { template, watch } = await templatesOf('dev', { changes })
+  return { ...template, Resources: { ...template.Resources, ...watch.Resources } }
+}
+const kinds = ['AWS::CloudWatch::Dashboard', 'AWS::SNS::Topic', 'AWS::WAFv2::WebACL']
+
+testChanges(
+  [
+    [
+      'stages.dev',
+      watched,
+      (template: Template) => kinds.map((kind) => resourcesOf(template, kind).length),
+      [1, 1, 2],
+    ],
+  ],
+  dev,
+)

@@ -96,7 +96,7 @@ const rows: Row[] = [
   [{ 'idempotency.whilePending': { waitSeconds: 10 } }, 'waitSeconds must be below the time of a request, 10000 ms'],
   [{ 'imports.fetch': { deadlineSeconds: 5 } }, 'graceSeconds must be below deadlineSeconds'],
   [{ 'deliveries.retentionDays': 6 }, 'the retries of deliveries.schedule may take 7 days'],
-  [{ 'storage.backups': { weeklyKeptDays: 7 } }, 'weeklyKeptDays must be above keptDays'],
+  [{ 'storage.backups': { keptDays: 8, weeklyKeptDays: 8 } }, 'weeklyKeptDays must be above keptDays'],
 
   // What cannot be.
   [{ 'codes.share': { status: 204 } }, 'a 204 has no body'],
@@ -134,6 +134,8 @@ const rows: Row[] = [
     'keptDays and weeklyKeptDays must be within the limits of the lock'],
   [{ 'storage.restoredTable': restored(streamOf('other')) }, 'the stream is of another table'],
   [{ 'api.gatewayAddress': 'closed' }, 'closed needs a domain in api.domain'],
+  [{ 'aws.environment': { account, region: 'cn-north-1' } }, 'cn-north-1 has no user pools'],
+  [{ 'aws.environment': { account, region: 'eu-south-2' } }, 'eu-south-2 has no SES'],
   [{ ...elsewhere, 'api.domain': { host: 'api.acme.cloud', certificateArn } },
     'the certificate is in eu-west-1: request one in us-east-1, the region of the stack'],
   [{ 'aws.environment': { account: '444455556666', region: 'eu-west-1' }, 'api.domain': { host: 'api.acme.cloud', certificateArn }},
@@ -153,6 +155,7 @@ test.each(rows)('%j is refused', (changes, message) => {
 })
 
 test.each([
+  { 'aws.environment': { account, region: 'eu-south-2' }, 'mail.sender': null },
   { ...elsewhere, 'storage.restoredTable': restored(streamOf('restored')) },
   { 'api.gatewayAddress': 'closed', 'api.domain': { host: 'api.acme.cloud', certificateArn } },
   { 'mail.sender': { domain: { identity: 'example.com', mailFrom: 'bounce.example.com', verified: true } } },

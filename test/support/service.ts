@@ -120,8 +120,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         ...{ webhooks: webhookSecret, stripe_webhooks: stripeSecret, payments: 'sk_test_1', probe: 'none' },
         ...options.secrets,
       })[name],
-    openTable(budget, criticality = 'critical') {
-      const access = { clock, budget, criticality }
+    openTable(budget, criticality = 'critical', units) {
+      const access = { clock, budget, criticality, ...(units && { units }) }
       return openTable(tableName, { ...access, ...(client && { client }), ...(transit && { transit }) })
     },
     isBlocked: options.remembers ? blockCheck(clock) : async () => false,

@@ -85,6 +85,26 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       test: { file: 'test/operators/freeze.test.ts', title: 'waits until the gateway refuses a write' },
     },
   ],
+  'Rotate the key of the probe': [
+    {
+      command: 'npx commerce api-keys list',
+      because: 'the local run has no probe',
+      test: { file: 'test/identity/api-keys.test.ts', title: 'is listed without its secret' },
+    },
+    {
+      command: 'PROBE_SECRET=',
+      because: 'the local run has no probe',
+      test: { file: facts, title: 'name the output %s, which the stack has' },
+    },
+    {
+      command: 'npx commerce api-keys rotate',
+      because: 'the local run has no probe',
+      test: {
+        file: operatorPolicy,
+        title: 'permits operators to store the secrets that the pages let them store, and no other',
+      },
+    },
+  ],
   'Rotate a key of the service': [
     {
       command: 'aws secretsmanager',

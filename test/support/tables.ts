@@ -2,6 +2,7 @@ import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamod
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import { type Budget, type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import type { Units } from '#shared/platform/base/units.ts'
 import { byIdIndex } from '#shared/platform/table/keys.ts'
 import type { Criticality, Table } from '#shared/platform/table/table.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
@@ -28,6 +29,7 @@ interface OpenOptions {
   clock?: Clock
   budget?: Budget
   criticality?: Criticality
+  units?: Units
   client?: DynamoDBClient
   /** Carries the calls of a table in memory. */
   transit?: Transit
@@ -35,8 +37,8 @@ interface OpenOptions {
 
 /** Opens a table of `newTable` by its name. */
 export function openTable(name: string, options: OpenOptions = {}): Table {
-  const { clock = systemClock, budget = startBudget(clock, 3_600_000), client, transit } = options
-  const access = { clock, budget, criticality: options.criticality ?? 'critical' }
+  const { clock = systemClock, budget = startBudget(clock, 3_600_000), client, transit, units } = options
+  const access = { clock, budget, criticality: options.criticality ?? 'critical', ...(units && { units }) }
   const store = tablesInMemory.get(name)
   return store ? memoryTable(store, access, transit) : dynamodbTable(client ?? localClient(), name, access)
 }

@@ -58,6 +58,32 @@ const canceled = (CancellationReasons?: CancellationReason[]) =>
   new TransactionCanceledException({ message: 'canceled', $metadata: {}, CancellationReasons })
 const inputs = () => sent.map(({ input }) => input)
 
+describe('the units of a unit of work', () => {
+  test('are those that DynamoDB reports for each call, of reads and of writes', async () => {
+    const units = { read: 0, write: 0 }
+    const counting = openTable({ units })
+    responses = [
+      { ConsumedCapacity: { CapacityUnits: 1 } },
+      { ConsumedCapacity: [{ CapacityUnits: 0.5 }, { CapacityUnits: 2 }] },
+      { ConsumedCapacity: { CapacityUnits: 3 } },
+      { ConsumedCapacity: [{ CapacityUnits: 10 }] },
+      canceled([{ Code: 'ConditionalCheckFailed' }]),
+    ]
+    await counting.get(key)
+    await counting.getMany([key])
+    await counting.put({ item, condition: 'none' })
+    await counting.transact([{ item, condition: { absent: true } }])
+    await counting.transact([{ item, condition: { absent: true } }])
+    expect(units).toEqual({ read: 3.5, write: 13 })
+    for (const input of inputs()) expect(input).toMatchObject({ ReturnConsumedCapacity: 'TOTAL' })
+  })
+
+  test('are not asked for where nobody counts them', async () => {
+    await table.get(key)
+    expect(inputs()[0]).not.toHaveProperty('ReturnConsumedCapacity')
+  })
+})
+
 describe('a read by key', () => {
   test('is consistent, and limited in time', async () => {
     responses = [{ Item: marshall(item) }]

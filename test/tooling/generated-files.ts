@@ -9,8 +9,9 @@ import { withSettings } from '#bin/describe/reference/guides.ts'
 import { settingsPage } from '#bin/describe/settings-page.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { cellsOfBenchmark, costsOfProd } from '#test/bench/aws/costs.ts'
+import { cellsOfBenchmark, costsOfStages } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
+import { failuresPage } from '#test/infrastructure/failures-page.ts'
 import { clientTypes } from './client-types.ts'
 import { withTakeovers } from './takeovers.ts'
 
@@ -39,6 +40,7 @@ export async function descriptionFiles(settings: Settings): Promise<Record<strin
 export function otherFiles(): Record<string, string> {
   return {
     'docs/commands.md': commandsPage(),
+    'docs/failures.md': failuresPage(),
     [securityPage]: withTakeovers(readFileSync(join(root, securityPage), 'utf8')),
     'docs/settings.md': settingsPage(),
     'shared/settings/profile.schema.json': `${compactJson(profileSchema())}\n`,
@@ -52,7 +54,7 @@ export function otherFiles(): Record<string, string> {
 export async function figurePages(): Promise<Record<string, string>> {
   return {
     'docs/cells.md': await cellsOfBenchmark(),
-    'docs/costs.md': await costsOfProd(),
+    'docs/costs.md': await costsOfStages(),
     [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
   }
 }

@@ -190,7 +190,7 @@ describe('an event', () => {
     expect(await receive(JSON.parse(JSON.stringify(event)))).toBe('ignored')
     expect(await stored(refund)).toEqual(expect.objectContaining(refund))
     expect(service.events).toMatchObject([
-      { code: 'EVENT_IGNORED', eventId: event.id, eventType: event.type, isKnownType: false },
+      { code: 'EVENT_IGNORED', eventId: event.id, eventType: event.type },
     ])
   })
 

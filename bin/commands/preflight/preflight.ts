@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DescribeStacksCommand, GetTemplateCommand, type Stack } from '@aws-sdk/client-cloudformation'
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { SESv2Client } from '@aws-sdk/client-sesv2'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
 import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
@@ -14,12 +15,14 @@ import {
 } from '../releases.ts'
 import { stackResources } from '../stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
+import { existingIdentity, missingServices } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 
 /** The clients of preflight. */
 export interface PreflightClients extends Clients {
   sts: STSClient
   dynamodb: DynamoDBClient
+  ses: SESv2Client
 }
 
 /** The stack as it is deployed. */
@@ -83,13 +86,14 @@ export async function preflight(
   const deployed = await deployedRelease(stack.name, using)
   const unfrozen = deployed && (await unfrozenFunctions(stack, using))
   const missing = await missingTable(stack, using)
-  return [...rules.map((rule) => deployed && rule(stack, deployed)), unfrozen, missing].filter(
+  const resources = await impossibleResources(stack, deployed?.template ?? {}, using)
+  return [...rules.map((rule) => deployed && rule(stack, deployed)), unfrozen, missing, ...resources].filter(
     (reason) => reason !== undefined,
   )
 }
 
 function preflightClients(): PreflightClients {
-  return { ...clients(), sts: new STSClient({}), dynamodb: new DynamoDBClient({}) }
+  return { ...clients(), sts: new STSClient({}), dynamodb: new DynamoDBClient({}), ses: new SESv2Client({}) }
 }
 
 async function foreignEnvironment(
@@ -116,6 +120,25 @@ async function unfrozenFunctions(
   const executions = await Promise.all(functions.map(({ physicalId }) => provisionedIn(physicalId, lambda)))
   if (executions.every((one) => one === undefined)) return undefined
   return 'the deployment stops functions that have provisioned concurrency, which Lambda refuses. Run npx commerce freeze first, with --writes or --all as in -c freeze'
+}
+
+/** Finds what the deployment cannot create. It would fail and roll back after minutes. */
+async function impossibleResources(
+  { environment, template }: SynthesizedStack,
+  deployed: Template,
+  { cloudFormation, ses }: PreflightClients,
+): Promise<string[]> {
+  if (!environment) return []
+  const services = await missingServices(template, deployed, cloudFormation)
+  if (services.length > 0)
+    return [
+      `the region ${environment.region} has no ${services.join(' and no ')}, which the stack needs. Choose another region in aws.environment${services.includes('SES') ? ', or set mail.sender to null' : ''}`,
+    ]
+  const identity = await existingIdentity(template, deployed, ses)
+  if (identity === undefined) return []
+  return [
+    `the account has the mail identity ${identity} already, so the stack cannot create it. If another stack or program uses it, choose another domain in mail.sender. Otherwise delete it: aws sesv2 delete-email-identity --email-identity ${identity}`,
+  ]
 }
 
 async function missingTable(

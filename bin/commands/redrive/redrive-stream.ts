@@ -1,7 +1,13 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
-import { type DeadLetter, type DeadLetters, unique } from '../dead-letters.ts'
+import {
+  type DeadLetter,
+  type DeadLetters,
+  hiddenSeconds,
+  type Selection,
+  standing,
+} from '../dead-letters.ts'
 import type { DeployedStack } from '../deployment.ts'
 import { invokeFunction } from '../invoke-function.ts'
 import type { Window } from '../replay.ts'
@@ -69,7 +75,11 @@ interface Message {
  * and latest change. A message with a lost change stays. A repeated redrive is harmless: events keep their ids, and task
  * handlers accept duplicates.
  */
-export async function redriveStream(source: StreamSource, redrive: Redrive): Promise<Redriven> {
+export async function redriveStream(
+  source: StreamSource,
+  redrive: Redrive,
+  selection: Selection = {},
+): Promise<Redriven> {
   const { letters, changes } = redrive
   const counts = { messages: 0, from_stream: 0, from_table: 0 }
   const faults = new Set<string>()
@@ -79,25 +89,10 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   /** The changes of messages that hold one: the function may set one aside again, in another message. */
   const handled = new Set<string>()
   const started = redrive.now()
-  for await (const letter of unique(letters))
-    await attempt([letter], async () => {
-      const message = v.parse(Letter, JSON.parse(letter.body))
-      if ('change' in message) {
-        const change = message.change as DynamoDBRecord
-        const { SequenceNumber: number = '' } = change.dynamodb ?? {}
-        // A duplicate of the stream is older. One that was sent since comes from this redrive, and would not be the last.
-        if (handled.has(number) && letter.sentAt.getTime() > started - marginMilliseconds)
-          throw new Error(`the function of an older release set it aside: ${message.reason}`)
-        handled.add(number)
-        return handleFound(known[source]([change]), 'from_stream')
-      }
-      const batch = message.DDBStreamBatchInfo
-      const read = await changes.between(batch)
-      const isWhole = await handleFound(known[source](read.records.filter(isRelevant[source])), 'from_stream')
-      if (!read.expired) return isWhole
-      expired.push({ letter, batch })
-      return undefined
-    })
+  // The function may set changes aside in new messages, of which this run says why.
+  const until = started + hiddenSeconds * 1000
+  for await (const batch of standing(letters, { ...selection, until, sent: new Set() }))
+    for (const letter of batch) await attempt([letter], () => handleLetter(letter))
   if (expired.length > 0)
     await attempt(
       expired.map(({ letter }) => letter),
@@ -111,6 +106,26 @@ export async function redriveStream(source: StreamSource, redrive: Redrive): Pro
   // Released last, or this run would receive them again.
   for (const letter of failed) await letters.release(letter)
   return { ...counts, left: failed.length, lost: lost.size, faults: [...faults, ...lost] }
+
+  /** @returns whether nothing is lost; undefined if that is known later */
+  async function handleLetter(letter: DeadLetter): Promise<boolean | undefined> {
+    const message = v.parse(Letter, JSON.parse(letter.body))
+    if ('change' in message) {
+      const change = message.change as DynamoDBRecord
+      const { SequenceNumber: number = '' } = change.dynamodb ?? {}
+      // A duplicate of the stream is older. One that was sent since comes from this redrive, and would not be the last.
+      if (handled.has(number) && letter.sentAt.getTime() > started - marginMilliseconds)
+        throw new Error(`the function of an older release set it aside: ${message.reason}`)
+      handled.add(number)
+      return handleFound(known[source]([change]), 'from_stream')
+    }
+    const batch = message.DDBStreamBatchInfo
+    const read = await changes.between(batch)
+    const isWhole = await handleFound(known[source](read.records.filter(isRelevant[source])), 'from_stream')
+    if (!read.expired) return isWhole
+    expired.push({ letter, batch })
+    return undefined
+  }
 
   /** @returns whether nothing is lost */
   async function handleFound(found: Rebuilt, count: 'from_stream' | 'from_table'): Promise<boolean> {

@@ -4,11 +4,12 @@ import { deadLettersOutput, functionOutput, queueOutput } from '#lib/function-en
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { UsageError } from '../../cli/options.ts'
 import type { Report } from '../../cli/output.ts'
-import { deadLettersAt } from '../dead-letters.ts'
+import { deadLettersAt, type Selection } from '../dead-letters.ts'
 import { type DeployedStack, outputOf } from '../deployment.ts'
-import { auditLetters, tenantOf } from '../inspect-dead-letters.ts'
+import { auditLetters } from '../inspect-dead-letters.ts'
 import { operatorOf } from '../operator.ts'
 import type { Window } from '../replay.ts'
+import { type QueueRedrive, redriveQueue } from './redrive-queue.ts'
 import { invoking, type Redrive, redriveStream, redriveWindow, type StreamSource } from './redrive-stream.ts'
 import { tableChanges } from './table-changes.ts'
 
@@ -20,7 +21,7 @@ const streamed = new Map<string, StreamSource>(
 )
 
 /** How a redrive is run. */
-interface Options {
+interface Options extends Selection {
   /** The time whose changes a function of the stream handles again without dead letters. */
   window?: Window | undefined
   report?: Report
@@ -28,18 +29,20 @@ interface Options {
 
 /**
  * Returns messages to their queue, or lets a function handle changes of the table's stream again: its failed batches, or
- * all changes of a time.
- * @throws Error with the reasons if messages of a function remain; UsageError for the time of a queue
+ * all changes of a time. It takes those that stand there when it begins.
+ * @throws Error with the reasons if messages of a function remain, or for a message that is not there; UsageError for the time
+ * of a queue
  */
 export async function redrive(
   stack: DeployedStack,
   name: string,
-  { window, report = () => {} }: Options = {},
+  { window, report = () => {}, ...selection }: Options = {},
 ): Promise<object> {
   const source = streamed.get(name)
   if (!source) {
     if (window) throw new UsageError(`--from and --to need one of: ${Array.from(streamed.keys()).join(', ')}`)
-    return { name, messages: await redriveQueue(stack, name as TaskQueue, report) }
+    const work = await queueRedriveOf(stack, name as TaskQueue, report)
+    return { name, messages: requireFound(await redriveQueue(work, selection), name, selection) }
   }
   const work = redriveOf(stack, name, report)
   if (window) {
@@ -50,36 +53,37 @@ export async function redrive(
       )
     return { name, from_table }
   }
-  const { faults, lost, ...counts } = await redriveStream(source, work)
+  const { faults, lost, ...counts } = await redriveStream(source, work, selection)
   if (faults.length > 0)
     throw new Error(
       `${counts.left} messages remain, ${lost} changes cannot be rebuilt:\n${faults.join('\n')}`,
     )
+  requireFound(counts.messages, name, selection)
   return { name, ...counts }
 }
 
-/**
- * Moves all messages back, after the audit of their tenants recorded it. Each is sent before it is deleted, so none is lost. A duplicate is handled once.
- * @returns how many messages were moved
- */
-async function redriveQueue(stack: DeployedStack, queue: TaskQueue, report: Report): Promise<number> {
+/** @throws Error if a message was named, and the queue does not have it */
+function requireFound(messages: number, name: string, { id }: Selection): number {
+  if (id === undefined || messages > 0) return messages
+  throw new Error(`the dead letters of ${name} have no message ${id}: another command may hold it`)
+}
+
+/** Returns the dependencies of a redrive of a deployed queue. */
+async function queueRedriveOf(stack: DeployedStack, queue: TaskQueue, report: Report): Promise<QueueRedrive> {
   const sqs = new SQSClient(stack.access)
-  const from = deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access)
   const QueueUrl = outputOf(stack, queueOutput(queue))
   const operator = await operatorOf(stack)
-  for (let moved = 0; ; ) {
-    const letters = await from.receive()
-    if (letters.length === 0) return moved
-    const ofTenants = Map.groupBy(letters, (letter) => tenantOf(letter, queue))
-    for (const [tenant, { length: messages }] of ofTenants)
-      await auditLetters(operator, { name: queue, action: 'redrive', after: { messages }, tenant })
-    for (const letter of letters) {
-      const { body: MessageBody, group: MessageGroupId } = letter
-      await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId }))
-      await from.remove(letter)
-      moved += 1
-      report(`${moved} messages moved`)
-    }
+  return {
+    ...{ queue, report, now: Date.now },
+    letters: deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access),
+    async send({ body: MessageBody, group: MessageGroupId }) {
+      const { MessageId = '' } = await sqs.send(
+        new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId }),
+      )
+      return MessageId
+    },
+    audit: (tenant, messages) =>
+      auditLetters(operator, { name: queue, action: 'redrive', after: { messages }, tenant }),
   }
 }
 

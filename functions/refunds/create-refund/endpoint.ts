@@ -2,6 +2,7 @@ import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
+import { providerKey } from '#shared/refunds/provider-key.ts'
 import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
 import { findPaid, refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
@@ -10,6 +11,8 @@ import { route } from './route.ts'
 /** Apart from its function, because `sagas.finish` finishes its sagas, too. */
 export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
+    // A refund without a provider would stay pending.
+    await providerKey(context)
     const { newId, record, environment, scope } = context
     const deployment = environment(deploymentVariable)
     if (!record || !deployment) throw new Error('a refund needs a key and the name of the deployment')

@@ -9,7 +9,7 @@ export const route = defineRoute({
   path: '/v1/refunds',
   summary: 'Refund a charge',
   description:
-    'Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Location is the path of the refund, where a later outcome can be read.',
+    'Refunds a charge, or a part of it. Requests with the same Idempotency-Key create one refund, one payout and one ledger entry, even after failures. If the provider rejects the refund, every retry returns the same error, which names the refund in details.refund_id. While the provider is unavailable, the refund stays pending, and a retry continues it. Until the deployment has a key of the provider, refunds get 503 with details.dependency `payments`, and nothing is stored. Location is the path of the refund, where a later outcome can be read.',
   auth: 'bearer',
   access: 'create',
   idempotency: 'required',

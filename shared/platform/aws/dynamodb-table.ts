@@ -5,6 +5,7 @@ import {
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
   ConditionalCheckFailedException,
+  type ConsumedCapacity,
   DynamoDBClient,
   type DynamoDBClientResolvedConfig,
   GetItemCommand,
@@ -22,7 +23,7 @@ import { newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Refusal, Table, TableAccess } from '../table/table.ts'
-import { readCapacity, writeCapacity } from '../table/table.ts'
+import { isRead, readCapacity, writeCapacity } from '../table/table.ts'
 import { conditionalPut, insertion, rangeQuery, transactItem, updateInput } from './dynamodb-expressions.ts'
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
@@ -90,11 +91,20 @@ type Attributes = Record<string, AttributeValue>
 
 /** Opens the table for one request. No call outlasts the request's budget. */
 export function dynamodbTable(client: DynamoDBClient, name: string, access: TableAccess): Table {
-  const { clock, budget } = access
-  const send = <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+  const { clock, budget, units } = access
+  const send = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
     command: TableCommand<Input, Output>,
     capacities: readonly string[],
-  ) => retry((milliseconds) => client.send(Object.assign(command, { milliseconds })), capacities, access)
+  ) => {
+    if (units) Object.assign(command.input, { ReturnConsumedCapacity: 'TOTAL' })
+    const output = await retry(
+      (milliseconds) => client.send(Object.assign(command, { milliseconds })),
+      capacities,
+      access,
+    )
+    if (units) units[isRead(capacities) ? 'read' : 'write'] += consumedBy(output as Consuming)
+    return output
+  }
   const changeOne = (change: Change, command: PutItemCommand | UpdateItemCommand) =>
     send(command as PutItemCommand, [writeCapacity(change)]).then(nothing, refusalOfOne)
 
@@ -198,6 +208,16 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       return known
     },
   }
+}
+
+interface Consuming {
+  ConsumedCapacity?: ConsumedCapacity | ConsumedCapacity[] | undefined
+}
+
+/** Returns the units of a call. DynamoDB reports none for one that a condition rejected. */
+function consumedBy({ ConsumedCapacity: consumed = [] }: Consuming): number {
+  const all = Array.isArray(consumed) ? consumed : [consumed]
+  return all.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0)
 }
 
 /** Codes that do not fail a batch: DuplicateItem is a result, the others are retried. */

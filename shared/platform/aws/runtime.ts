@@ -54,8 +54,8 @@ export function deployedRuntime(adapters: Adapters, settings: Settings = deploye
     get tokens() {
       return tokens()
     },
-    openTable: (budget, criticality = 'critical') =>
-      passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality }),
+    openTable: (budget, criticality = 'critical', units) =>
+      passed(adapters.table)(required('TABLE_NAME'), { clock, budget, criticality, ...(units && { units }) }),
     openFiles: (budget) => passed(adapters.files)(required('FILES_BUCKET'), budget),
     secret: async (name, budget, options) => (await read(name, { budget, ...options })).text,
     isBlocked: (tenant, table) => isBlocked()(tenant, table),

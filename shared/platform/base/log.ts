@@ -7,13 +7,12 @@ import {
   alertMetric,
   differenceMetric,
   embedded,
-  errorMetric,
   failedRequestMetric,
   failureMetric,
-  ignoredMetric,
   type MetricValue,
   probeMetric,
 } from './metrics.ts'
+import type { Units } from './units.ts'
 
 /** The code of a log record, stable for searches and metrics. */
 export type LogCode =
@@ -68,6 +67,8 @@ export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
 /** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {
   operation: string
+  /** What its failures count for (see `watchedAs`). */
+  watched: string
   /** Of the credential; absent without one. */
   tenant?: string | undefined
   /** The keyed hash of the source of an anonymous request. */
@@ -78,6 +79,8 @@ export interface RequestLine {
   durationMilliseconds: number
   /** The caller caused the 5xx, which is no failure of the service then. */
   causedByCaller?: boolean
+  /** What the request consumed of the table, as DynamoDB bills it. */
+  units?: Units
 }
 
 /** An event that the response of a request does not show. */
@@ -96,8 +99,6 @@ export interface EventLine {
   code: LogCode
   eventId: string
   eventType: string
-  /** Whether the type has a handler. All other types are counted as one, because their number has no bound. */
-  isKnownType: boolean
   correlation: Correlation
   /** The error that prevented it; absent if the event has no meaning here. */
   fault?: unknown
@@ -124,7 +125,7 @@ export interface Log {
   /** Logs and counts what an alarm reports, and what it is about. */
   alert(code: AlertCode, correlation: Correlation, about: AlertSubject): void
   relay(line: { code: LogCode; published: number; set_aside?: number; failed: number; fault?: unknown }): void
-  /** Logs a received event that failed, or counts one that was ignored. */
+  /** Logs a received event that failed, or one that was ignored. */
   event(line: EventLine): void
   /** Logs background work: how much of it failed, and why. */
   job(line: JobLine): void
@@ -165,9 +166,9 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
 }
 
 /**
- * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: errors
- * by code, failed requests by operation, failures by function version, alerts by code, ignored events by type, the age of unfinished work,
- * differences from the records of a partner, and successful probes.
+ * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: failed
+ * requests, failures by function version, alerts by code, the age of unfinished work, differences from the records of a partner,
+ * and successful probes.
  * @param describe returns a fault as it is logged
  */
 export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe = describeFault): Log {
@@ -179,23 +180,22 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
   } = environment
   const metrics = (...values: MetricValue[]) =>
     namespace ? embedded(namespace, systemClock.now(), values) : {}
-  const errors = (code?: ErrorCode): MetricValue[] =>
-    code ? [{ metric: errorMetric, members: { error_code: code, errors: 1 } }] : []
-  const failures = (count: number): MetricValue[] =>
-    count > 0 && function_name && function_version
-      ? [{ metric: failureMetric, members: { function_name, function_version, failures: count } }]
+  // Only functions behind the gateway are rolled back by it.
+  const failureOfVersion: MetricValue[] =
+    function_name && function_version
+      ? [{ metric: failureMetric, members: { function_name, function_version, failures: 1 } }]
       : []
 
   function batch(message: string, { fault, ...line }: { failed: number; fault?: unknown }): void {
-    write(message, line.failed > 0, { ...line, fault: describe(fault), ...metrics(...failures(line.failed)) })
+    write(message, line.failed > 0, { ...line, fault: describe(fault) })
   }
 
   return {
     request(line) {
       const { operation, tenant, source, status, failure, correlation, durationMilliseconds } = line
-      const { causedByCaller = false } = line
+      const { watched, units, causedByCaller = false } = line
       const failed = status >= 500 && !causedByCaller
-      const failedRequest = { metric: failedRequestMetric, members: { operation, failed_requests: 1 } }
+      const failedRequest = { metric: failedRequestMetric, members: { watched, failed_requests: 1 } }
       write('request', failed, {
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
@@ -209,7 +209,8 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
         error_code: failure?.code,
         message_id: failure && messageId(failure.code),
         ...(causedByCaller && { caused_by_caller: true }),
-        ...metrics(...errors(failure?.code), ...(failed ? [failedRequest, ...failures(1)] : [])),
+        ...(units && { read_units: units.read, write_units: units.write }),
+        ...(failed && { watched, ...metrics(failedRequest, ...failureOfVersion) }),
         fault: failed ? describe(failure?.cause) : undefined,
       })
     },
@@ -220,23 +221,23 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
         error_code: error,
         message_id: messageId(error),
         correlation_id: correlation.id,
-        ...(fault !== undefined && { ...metrics(...errors(error)), fault: describe(fault) }),
+        ...(fault !== undefined && { fault: describe(fault) }),
       })
     },
     alert(code, correlation, about) {
       const metric = metrics({ metric: alertMetric, members: { code, alerts: 1 } })
       write('alert', true, { code, correlation_id: correlation.id, ...about, ...metric })
     },
-    event({ code, eventId, eventType, isKnownType, correlation, fault }) {
-      const members = { ignored_type: isKnownType ? eventType : 'other', ignored_events: 1 }
+    event({ code, eventId, eventType, correlation, fault }) {
       write('event', fault !== undefined, {
         code,
         event_id: eventId,
         event_type: eventType,
         correlation_id: correlation.id,
-        ...(fault === undefined
-          ? metrics({ metric: ignoredMetric, members })
-          : { error_code: fault instanceof Failure ? fault.code : undefined, fault: describe(fault) }),
+        ...(fault !== undefined && {
+          error_code: fault instanceof Failure ? fault.code : undefined,
+          fault: describe(fault),
+        }),
       })
     },
     relay: (line) => batch('relay', line),

@@ -1,16 +1,14 @@
 /** The service in each log line. */
 export const serviceName = 'commerce-api'
 
-/** The counter of errors, by error code. */
-export const errorMetric = { name: 'errors', dimensions: ['error_code'], unit: 'Count' } as const
-
 /**
- * The requests that the service failed, by operation and all together. Alarms count these and not the 5xx responses of the
- * gateway, because callers can cause 5xx responses. Each line has the members of both dimensions.
+ * The requests that the service failed, by what an alarm watches (see `watchedAs`) and all together. Alarms count these and
+ * not the 5xx responses of the gateway, because callers can cause 5xx responses. Each line has the members of both
+ * dimensions.
  */
 export const failedRequestMetric = {
   name: 'failed_requests',
-  dimensions: ['operation'],
+  dimensions: ['watched'],
   total: ['service'],
   unit: 'Count',
 } as const
@@ -28,25 +26,23 @@ export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work
 /** The counter of alerts, by code. */
 export const alertMetric = { name: 'alerts', dimensions: ['code'], unit: 'Count' } as const
 
-/** The counter of received events without meaning here, by type; `other` for the types without a handler. */
-export const ignoredMetric = { name: 'ignored_events', dimensions: ['ignored_type'], unit: 'Count' } as const
-
 /** The differences between the ledger and the records of a partner. */
 export const differenceMetric = { name: 'differences', dimensions: ['work'], unit: 'Count' } as const
 
 /** The calls of the public address that succeeded. */
 export const probeMetric = { name: 'successful_probes', dimensions: ['service'], unit: 'Count' } as const
 
-/** A metric, with its value and its dimensions as members of the log line. */
+/**
+ * A metric, with its value and its dimensions as members of the log line. Each value of a dimension costs like another
+ * metric, so only what an alarm reads is one. Everything else is counted by queries of the log.
+ */
 export type MetricValue =
-  | { metric: typeof errorMetric; members: { error_code: string; errors: number } }
-  | { metric: typeof failedRequestMetric; members: { operation: string; failed_requests: number } }
+  | { metric: typeof failedRequestMetric; members: { watched: string; failed_requests: number } }
   | {
       metric: typeof failureMetric
       members: { function_name: string; function_version: string; failures: number }
     }
   | { metric: typeof alertMetric; members: { code: string; alerts: number } }
-  | { metric: typeof ignoredMetric; members: { ignored_type: string; ignored_events: number } }
   | { metric: typeof ageMetric; members: { work: string; oldest_unfinished_seconds: number } }
   | { metric: typeof differenceMetric; members: { work: string; differences: number } }
   | { metric: typeof probeMetric; members: { successful_probes: number } }

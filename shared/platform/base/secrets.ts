@@ -15,6 +15,9 @@ import type { Budget, Clock } from './clock.ts'
  */
 export type SecretName = 'payments' | 'webhooks' | 'stripe_webhooks' | 'probe'
 
+/** The value of an API key, of the payment provider or of the probe, until an operator stores one. */
+export const noKey = 'none'
+
 /**
  * The secrets that nobody sees, with a key each. Only the functions that seal and open, or hash, the same values share
  * one: a function that is taken over has no other.

@@ -7,6 +7,7 @@ import type { Correlation } from '../base/correlation.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Log, LogCode } from '../base/log.ts'
 import type { KeyName, SecretName, VersionedKey } from '../base/secrets.ts'
+import { noUnits, type Units } from '../base/units.ts'
 import type { FileStore } from '../formats/file-store.ts'
 import type { Scope } from '../identity/authorize.ts'
 import type { BlockCheck } from '../identity/blocked-tenants.ts'
@@ -22,8 +23,11 @@ export interface Runtime {
   clock: Clock
   log: Log
   tokens: TokenVerifier
-  /** @param criticality `critical` if absent */
-  openTable(budget: Budget, criticality?: Criticality): Table
+  /**
+   * @param criticality `critical` if absent
+   * @param units receives what the calls consume
+   */
+  openTable(budget: Budget, criticality?: Criticality, units?: Units): Table
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   isBlocked: BlockCheck
@@ -51,6 +55,8 @@ export interface WorkContext {
   log: Log
   /** The remaining time, for calls of other services. */
   budget: Budget
+  /** What the calls of the table have consumed. */
+  units: Units
   correlation: Correlation
   /** The caller of a request, known after authentication. Other work has none. */
   caller: Caller | undefined
@@ -104,16 +110,18 @@ export function openWork(
 ): WorkContext {
   const { settings, clock, log } = runtime
   const budget = startBudget(clock, milliseconds)
+  const units = noUnits()
   let table: Table | undefined
   return {
     settings,
     get table() {
-      table ??= runtime.openTable(budget, criticality)
+      table ??= runtime.openTable(budget, criticality, units)
       return table
     },
     clock,
     log,
     budget,
+    units,
     correlation,
     caller: undefined,
     now: () => clock.now(),
@@ -127,6 +135,6 @@ export function openWork(
     secret: (name, options) => runtime.secret(name, budget, options),
     environment: (name) => runtime.environment(name),
     report: (code, error, fault) => log.report({ code, error, fault, operation, correlation }),
-    tableWithin: (limit) => runtime.openTable(startBudget(clock, limit)),
+    tableWithin: (limit) => runtime.openTable(startBudget(clock, limit), 'critical', units),
   }
 }

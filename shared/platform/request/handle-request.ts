@@ -25,7 +25,7 @@ import { keyedRequest, orMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
 import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
-import { type Route, sumsDenials } from './route.ts'
+import { type Route, sumsDenials, watchedAs } from './route.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
@@ -203,19 +203,19 @@ async function hashedSource(
 function logOutcome(
   context: Pick<
     RequestContext,
-    'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'startedAt' | 'log' | 'now'
+    'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'startedAt' | 'log' | 'now' | 'units'
   >,
   outcome: Outcome,
   source?: string,
 ): void {
-  const { route, caller, correlation, startedAt, log, now } = context
+  const { route, caller, correlation, startedAt, log, now, units } = context
   const { response, failure } = outcome
   const { operation } = route
   const { status } = response
   const durationMilliseconds = now() - startedAt
   const causedByCaller = status >= 500 && isCausedByCaller(outcome, context, durationMilliseconds)
   const line = { operation, tenant: caller?.tenant, source, status, failure, correlation }
-  log.request({ ...line, durationMilliseconds, causedByCaller })
+  log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
 }
 
 /**

@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { SettingKey, Settings } from '../../settings/register.ts'
 import type { KeyName, SecretName } from '../base/secrets.ts'
-import type { Access } from '../identity/authorize.ts'
+import { type Access, areaOf } from '../identity/authorize.ts'
 import type { RouteListing } from '../listing/list-query.ts'
 import type { TableUse } from '../table/table.ts'
 import type { WindowLimit } from '../table/window.ts'
@@ -114,7 +114,7 @@ export interface Route<
   replyBytes?: (settings: Settings) => number
   /** The latency budget in milliseconds. */
   latency?: { p95: number; p99: number }
-  /** The percentage of requests that may fail, if it differs from that of other routes (lib/monitoring/route-alarms.ts). */
+  /** The percentage of requests that may fail, if it differs from that of other routes (lib/monitoring/request-alarms.ts). */
   errorBudgetPercent?: number
   /** An example body as it is sent, shown in the API description. */
   example?: (settings: Settings, type: BodyType) => unknown
@@ -165,6 +165,14 @@ export function defineRoute<
 /** Returns whether many equal denials of a route share an audit record. Those of sensitive actions never do. */
 export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>): boolean {
   return method === 'GET' && (access === 'read' || access === 'list')
+}
+
+/**
+ * Returns what the failures of a route count for: itself if it has a latency budget, as its own alarm compares them with its
+ * requests, or its area. Metrics and alarms of each route cost more than they tell.
+ */
+export function watchedAs(route: Pick<Route, 'operation' | 'latency'>): string {
+  return route.latency ? route.operation : areaOf(route)
 }
 
 /** Returns whether a blocked tenant may not use a route. Senders of events and monitors belong to no tenant. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../error-catalog.ts'
 import type { Budget, Clock } from '../base/clock.ts'
+import type { Units } from '../base/units.ts'
 import type { Entity, Item, Key, PartitionKind } from './keys.ts'
 
 /** An inclusive range of sort keys in one partition, and the direction in which it is read. */
@@ -145,6 +146,8 @@ export interface TableAccess {
   budget: Budget
   /** `critical` if absent. */
   criticality?: Criticality
+  /** Receives what each call consumed. */
+  units?: Units
 }
 
 /** Names the capacity that reads of a partition use. DynamoDB limits reads and writes of a partition key separately. */
@@ -155,6 +158,11 @@ export function readCapacity(partition: string): string {
 /** Names the capacity that a change uses. */
 export function writeCapacity(change: Change): string {
   return `write ${keyOfChange(change).pk}`
+}
+
+/** Whether a call reads, by the capacities that it uses. */
+export function isRead([capacity = '']: readonly string[]): boolean {
+  return capacity.startsWith('read ')
 }
 
 /** A write of an endpoint, as data. The platform commits all writes of a request in one transaction. */

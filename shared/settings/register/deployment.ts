@@ -36,6 +36,16 @@ export const deployment = {
     'Whether the address of the gateway also serves the API; closed requires api.domain (API Gateway: open)',
     v.picklist(['open', 'closed']),
   ),
+  'stages.dev': setting(
+    'deployment',
+    'Whether stage dev has alarms with a dashboard and their metrics, and web ACLs. The other stages on AWS always have both; stage dev wakes nobody and keeps no data',
+    v.strictObject({ alarms: v.boolean(), webAcl: v.boolean() }),
+  ),
+  'traces.share': setting(
+    'tuning',
+    'Share of the requests that are traced, from 0 to 1 (AWS X-Ray: 0.05, and one request each second)',
+    v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+  ),
   'storage.contributorInsights': setting(
     'deployment',
     'Whether the most accessed and the throttled partition keys of the table are reported (CloudWatch Contributor Insights)',
@@ -48,11 +58,11 @@ export const deployment = {
   ),
   'storage.backups': setting(
     'deployment',
-    'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup)',
+    'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup). With keptDays 0 there are only weekly backups: if the table is lost with its point-in-time recovery, so are the changes of up to a week',
     v.pipe(
       v.strictObject({
-        keptDays: count,
-        weeklyKeptDays: count,
+        keptDays: integer(0),
+        weeklyKeptDays: integer(8),
         lock: v.nullable(v.strictObject({ minDays: count, maxDays: count, changeableDays: integer(3) })),
         copies: list(
           v.strictObject({
@@ -63,7 +73,10 @@ export const deployment = {
       }),
       v.check(
         ({ keptDays, weeklyKeptDays, lock }) =>
-          !lock || [keptDays, weeklyKeptDays].every((days) => lock.minDays <= days && days <= lock.maxDays),
+          !lock ||
+          [keptDays || weeklyKeptDays, weeklyKeptDays].every(
+            (days) => lock.minDays <= days && days <= lock.maxDays,
+          ),
         'keptDays and weeklyKeptDays must be within the limits of the lock',
       ),
       v.check(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Resource } from '#test/infrastructure/synthesis.ts'
-import { fixedCosts, retention } from './fixed-costs.ts'
+import { type Resource, synthesize } from '#test/infrastructure/synthesis.ts'
+import { fixedCosts, fixedTotal, retention } from './fixed-costs.ts'
 import { backupsKept, costsOfOrders } from './monthly-costs.ts'
 import { prices } from './prices.ts'
 import { measuredRequests, tableCosts } from './request-costs.ts'
@@ -13,20 +13,27 @@ function countOf(what: string, ...resources: Resource[]): number | undefined {
   return fixedCosts(stackOf(...resources)).find((one) => one.what === what)?.count
 }
 
-const plain = { Type: 'AWS::CloudWatch::Alarm', Properties: { MetricName: 'Errors' } }
+const plain = {
+  Type: 'AWS::CloudWatch::Alarm',
+  Properties: { AlarmName: 'commerce-prod-EventsRelayLate', MetricName: 'IteratorAge' },
+}
 const expression = {
   Type: 'AWS::CloudWatch::Alarm',
-  Properties: { Metrics: [{ Expression: 'a + b' }, { MetricStat: {} }, { MetricStat: {} }] },
+  Properties: {
+    AlarmName: 'commerce-prod-CodesFailing',
+    Metrics: [{ Expression: 'a + b' }, { MetricStat: {} }, { MetricStat: {} }],
+  },
 }
 
-test('an alarm on an expression costs as much as its metrics', () => {
-  expect(countOf('Metrics that alarms read', plain, expression)).toBe(3)
+test('an alarm on an expression costs as much as its metrics, and its kind has its share', () => {
+  expect(countOf('Metrics of alarms: requests fail', expression, plain)).toBe(2)
+  expect(countOf('Metrics of alarms: work stands still', expression, plain)).toBe(1)
 })
 
 test('only methods with their own metrics have costs', () => {
   const MethodSettings = [{ MetricsEnabled: false }, { MetricsEnabled: true }]
   const stage = { Type: 'AWS::ApiGateway::Stage', Properties: { MethodSettings } }
-  expect(countOf('Metrics of 1 methods at the gateway', stage)).toBe(5)
+  expect(countOf('Metrics of methods at the gateway', stage)).toBe(5)
 })
 
 test('the rules of all web ACLs are counted', () => {
@@ -44,7 +51,7 @@ test('functions that run each minute are counted, and those that run each day ar
     Type: 'AWS::Scheduler::Schedule',
     Properties: { ScheduleExpression },
   }))
-  expect(countOf('Functions that run each minute', ...schedules)).toBe(2)
+  expect(countOf('Functions that run each minute, with their logs', ...schedules)).toBe(2)
 })
 
 test('executions that are kept ready are counted, whether they serve requests or not', () => {
@@ -57,16 +64,16 @@ test('executions that are kept ready are counted, whether they serve requests or
 
 test('a rule of backups keeps one copy for each of its runs within the retention', () => {
   const BackupPlanRule = [
-    { ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 7 } },
+    { ScheduleExpression: 'cron(0 3 * * ? *)', Lifecycle: { DeleteAfterDays: 2 } },
     { ScheduleExpression: 'cron(0 3 ? * SUN *)', Lifecycle: { DeleteAfterDays: 35 } },
   ]
   const plan = { Type: 'AWS::Backup::BackupPlan', Properties: { BackupPlan: { BackupPlanRule } } }
-  expect(backupsKept(stackOf(plan))).toBe(7 + 5)
+  expect(backupsKept(stackOf(plan))).toBe(2 + 5)
 })
 
 test('backups cost a full copy each, and all costs of orders grow with their number', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
-  const kept = { backups: 12, logDays: 180, months: 1, lookup: 2 }
+  const kept = { backups: 12, logDays: 180, archiveDays: 30, months: 1, lookup: 2, traced: 0.05 }
   const [one, ten] = [1, 10].map((millions) => costsOfOrders(millions, order, kept))
   expect(one?.['Backups, 12 full copies']).toBeCloseTo(12 * 0.7 * prices.backupStored.usd)
   for (const [what, usd] of Object.entries(one ?? {})) expect(ten?.[what]).toBeCloseTo(10 * usd)
@@ -75,13 +82,15 @@ test('backups cost a full copy each, and all costs of orders grow with their num
 test('what is stored costs twelve times as much after a year, and requests cost the same', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
   const [first, later] = [1, 12].map((months) =>
-    costsOfOrders(1, order, { backups: 12, logDays: 180, months, lookup: 2 }),
+    costsOfOrders(1, order, { backups: 12, logDays: 180, archiveDays: 30, months, lookup: 2, traced: 0.05 }),
   )
   const growth = Object.entries(first ?? {}).map(([what, usd]) => [what, (later?.[what] ?? 0) / usd])
   expect(Object.fromEntries(growth)).toEqual({
     'Requests and the table’s units': 1,
     'Events, with the relay': 1,
     'Looking for subscribers of events, without any': 1,
+    'Logs of the relay and of these look-ups': 1,
+    'Archive of the bus': 1,
     'Stored logs': 1,
     'Stored table': expect.closeTo(12),
     'Point-in-time recovery': expect.closeTo(12),
@@ -110,4 +119,20 @@ test('an index entry is a write unit', () => {
 
 test('the costs of a replay are not zero', () => {
   expect(measuredRequests(bench).map(({ charged }) => charged)).toEqual([true, false])
+})
+
+test('queues that functions poll are counted, and the stream is not', () => {
+  const mappings = [{}, {}, { StartingPosition: 'TRIM_HORIZON' }].map((Properties) => ({
+    Type: 'AWS::Lambda::EventSourceMapping',
+    Properties,
+  }))
+  expect(countOf('Queues that functions poll', ...mappings)).toBe(2)
+})
+
+test.each([
+  ['dev', 15],
+  ['staging', 95],
+  ['prod', 95],
+])('a stage %s that nobody calls costs at most %d USD a month', async (stage, most) => {
+  expect(fixedTotal((await synthesize(stage)).stacks)).toBeLessThanOrEqual(most)
 })

@@ -6,10 +6,14 @@ import { costsPage } from './page.ts'
 
 const root = join(import.meta.dirname, '../../..')
 
-/** Returns the page of what a stage costs on AWS, from its templates and the figures of the benchmark. */
-export async function costsOfProd(): Promise<string> {
-  const { stacks } = await stageTemplates('prod')
-  return costsPage(stacks, await benchmark())
+/** Returns the page of what the stages cost on AWS, from their templates and the figures of the benchmark. */
+export async function costsOfStages(): Promise<string> {
+  const stages = Object.fromEntries(
+    await Promise.all(
+      ['dev', 'staging', 'prod'].map(async (stage) => [stage, (await stageTemplates(stage)).stacks] as const),
+    ),
+  )
+  return costsPage(stages, await benchmark())
 }
 
 /** Returns the page on cells, from the figures of the benchmark. */

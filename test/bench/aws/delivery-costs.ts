@@ -1,15 +1,10 @@
 import { minutesOfMonth } from './fixed-costs.ts'
-import { type Price, prices } from './prices.ts'
+import { prices } from './prices.ts'
 import { assumed, lambdaCosts, type MeasuredRequest, measuredRequests, tableCosts } from './request-costs.ts'
 import { table } from './table.ts'
 
 /** Sending, receiving and deleting a message, in batches of one. */
 const requestsOfMessage = 3
-/** The polls of an idle queue: Lambda keeps five, of 20 seconds each. */
-const pollsOfMinute = 15
-/** The queues on the path of a delivery. */
-const queues = 2
-
 type Work = (what: string) => MeasuredRequest
 
 function measuredWork(page: string): Work {
@@ -59,13 +54,11 @@ export function deliverySection(page: string): string {
   const sweep = work('sweep no subscribers').readUnits
   const more = work('sweep a subscriber without waiting deliveries').readUnits - sweep
   const month = (units: number) => (units * minutesOfMonth * prices.readUnit.usd) / 1e6
-  const polls: Price['usd'] = (queues * pollsOfMinute * minutesOfMonth * prices.message.usd) / 1e6
   return `## Each million deliveries to subscribers
 
 A deployment **without subscribers** pays ${lookupCosts(page).toFixed(2)} for a million events: the queue that the rule of the bus feeds, a function and
-its read of the tenant's subscribers. The tables of orders below have it in a line. The bus charges nothing for the rule. Two idle queues
-cost ${polls.toFixed(2)} a month. The sweep reads ${sweep} units each minute, ${month(sweep).toFixed(2)} a month, and ${more} for each subscriber, ${month(1000 * more).toFixed(2)} a month for 1,000 of
-them.
+its read of the tenant's subscribers. The tables of orders below have it in a line. The bus charges nothing for the rule.
+The sweep reads ${more} unit more for each subscriber and minute, ${month(1000 * more).toFixed(2)} a month for 1,000 of them.
 
 **Each attempt** costs a million times as follows. Assumed are ${assumed.attemptMilliseconds} ms of the function until the subscriber responds, and batches
 of one, for messages too; attempts of a batch of ten share the time and the requests. An event for two subscribers is two deliveries.

@@ -1,6 +1,7 @@
-import { routes } from '#functions/routes.ts'
-import { errorCatalog } from '#shared/error-catalog.ts'
-import { receivedEvents } from '#shared/webhooks/received-events.ts'
+import { functionOf, routes } from '#functions/routes.ts'
+import { alarmGroups } from '#lib/monitoring/alarm-definitions.ts'
+import { watchedAs } from '#shared/platform/request/route.ts'
+import { pendingPartitionsOf, pendingWork } from '#shared/platform/table/keys.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
 import { assumed, lambdaCosts } from './request-costs.ts'
@@ -15,71 +16,72 @@ interface FixedCost {
 /** The metrics that API Gateway counts for a method without a cache. */
 const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '5XXError']
 
-/** The ages of unfinished imports, refunds, refunds that the provider has not settled, and deliveries. */
-const ageMetrics = 4
-/** The ignored events of each type with a handler, and of all others. */
-const ignoredMetrics = receivedEvents.length + 1
-/** The failed requests of each operation, of all together, and those that the gateway could not pass on. */
-const failedRequestMetrics = routes.length + 2
-/** The alerts, by code. */
-const alertMetrics = 4
+/**
+ * The metrics of the service, if all of them occur in a month: failed requests by what an alarm watches, all together, and
+ * those that the gateway could not pass on; failures of the versions of functions behind the gateway, with preflight and
+ * unknown routes; alerts by code; ages of unfinished work; differences from the payment provider; successful probes.
+ */
+const metricsOfService =
+  new Set(routes.map(({ route }) => watchedAs(route))).size +
+  2 +
+  (new Set(routes.map((entry) => functionOf(entry).name)).size + 2) +
+  4 +
+  4 +
+  1 +
+  1
 /** The minutes of a month. */
 export const minutesOfMonth = 43_800
-/** The differences between the ledger and the payment provider. */
-const differenceMetrics = 1
-/** The successful probes. */
-const probeMetrics = 1
+/** The polls of an idle queue in a minute: Lambda keeps five, of 20 seconds each. */
+export const pollsOfMinute = 15
+
+type Stacks = Readonly<Record<string, Template>>
 
 /** The fixed costs of a stage, counted in its templates as AWS bills them. */
-export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCost[] {
-  const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
-  const of = (type: string) => resources.filter(({ Type }) => Type === type)
+export function fixedCosts(stacks: Stacks): FixedCost[] {
+  const of = (type: string) => resourcesOf(stacks).filter(({ Type }) => Type === type)
   const rules = of('AWS::WAFv2::WebACL').flatMap(({ Properties }) => Properties.Rules)
   const methods = of('AWS::ApiGateway::Stage').flatMap(({ Properties }) =>
     Properties.MethodSettings.filter((one: { MetricsEnabled: boolean }) => one.MetricsEnabled),
   )
-  const alarmMetrics = of('AWS::CloudWatch::Alarm').reduce((sum, alarm) => sum + metricsOfAlarm(alarm), 0)
+  const schedules = of('AWS::Scheduler::Schedule').filter(
+    ({ Properties }) => Properties.ScheduleExpression === 'rate(1 minute)',
+  )
+  const mappings = of('AWS::Lambda::EventSourceMapping')
+  const isMeasured = of('AWS::Lambda::Function').some(
+    ({ Properties }) => Properties.Environment?.Variables.METRICS_NAMESPACE !== undefined,
+  )
   return [
-    { what: 'Metrics that alarms read', count: alarmMetrics, price: prices.alarmMetric },
+    ...alarmCosts(of('AWS::CloudWatch::Alarm')),
     {
       what: 'Composite alarms',
       count: of('AWS::CloudWatch::CompositeAlarm').length,
       price: prices.compositeAlarm,
     },
     {
-      what: `Metrics of ${methods.length} methods at the gateway`,
+      what: 'Metrics of methods at the gateway',
       count: methods.length * metricsOfMethod.length,
       price: prices.customMetric,
     },
     {
-      what: 'Failures of functions and operations, if all of them fail in a month',
-      count: of('AWS::Lambda::Function').length + failedRequestMetrics,
-      price: prices.customMetric,
-    },
-    {
-      what: 'Errors and alerts by code and ignored events by type, if all occur in a month, ages of unfinished work, differences from the payment provider, and successful probes',
-      count:
-        Object.keys(errorCatalog).length +
-        ignoredMetrics +
-        alertMetrics +
-        ageMetrics +
-        differenceMetrics +
-        probeMetrics,
+      what: 'Metrics of the service, if all of them occur in a month',
+      count: isMeasured ? metricsOfService : 0,
       price: prices.customMetric,
     },
     { what: 'Dashboards', count: of('AWS::CloudWatch::Dashboard').length, price: prices.dashboard },
     { what: 'Web ACLs', count: of('AWS::WAFv2::WebACL').length, price: prices.webAcl },
     { what: 'Rules of web ACLs, managed groups included', count: rules.length, price: prices.webAclRule },
     { what: 'Secrets', count: of('AWS::SecretsManager::Secret').length, price: prices.secret },
+    { what: 'Functions that run each minute, with their logs', count: schedules.length, price: runCosts() },
     {
-      what: 'Functions that run each minute',
-      count: of('AWS::Scheduler::Schedule').filter(
-        ({ Properties }) => Properties.ScheduleExpression === 'rate(1 minute)',
-      ).length,
-      price: {
-        ...prices.scheduledCall,
-        usd: (minutesOfMonth / 1e6) * (prices.scheduledCall.usd + lambdaCosts()),
-      },
+      what: 'Units that they read each minute to find pending work, without any',
+      count: schedules.length > 0 ? pendingWork.flatMap(pendingPartitionsOf).length : 0,
+      price: { ...prices.readUnit, usd: (minutesOfMonth / 1e6) * prices.readUnit.usd },
+    },
+    {
+      what: 'Queues that functions poll',
+      // Those of streams have a starting position, and their polls cost nothing.
+      count: mappings.filter(({ Properties }) => Properties.StartingPosition === undefined).length,
+      price: { ...prices.message, usd: (pollsOfMinute * minutesOfMonth * prices.message.usd) / 1e6 },
     },
     {
       what: 'Executions that `limits.provisionedConcurrency` keeps ready',
@@ -97,23 +99,73 @@ export function fixedCosts(stacks: Readonly<Record<string, Template>>): FixedCos
   ]
 }
 
+/** The sum of a month without a request. */
+export function fixedTotal(stacks: Stacks): number {
+  return fixedCosts(stacks).reduce((sum, { count, price }) => sum + count * price.usd, 0)
+}
+
+/** The share of each kind of alarm. */
+function alarmCosts(alarms: readonly Resource[]): FixedCost[] {
+  const metricsOf = (isOne: (name: string) => boolean) =>
+    alarms
+      .filter(({ Properties }) => isOne(JSON.stringify(Properties.AlarmName ?? '')))
+      .reduce((sum, alarm) => sum + metricsOfAlarm(alarm), 0)
+  const groups = Object.entries(alarmGroups).map(([group, definitions]) => {
+    const isOne = (name: string) => definitions.some(({ id }) => name.endsWith(`-${id}"`))
+    return { what: `Metrics of alarms: ${group}`, count: metricsOf(isOne), price: prices.alarmMetric }
+  })
+  const isOfVersion = (name: string) => name.includes('-deployment-')
+  return [
+    ...groups,
+    {
+      what: 'Metrics of alarms: a new version fails',
+      count: metricsOf(isOfVersion),
+      price: prices.alarmMetric,
+    },
+  ]
+}
+
 /** An alarm on an expression is billed for each metric in it. */
 function metricsOfAlarm({ Properties }: Resource): number {
   if (Properties.Metrics === undefined) return 1
   return Properties.Metrics.filter((one: { MetricStat?: unknown }) => one.MetricStat).length
 }
 
+/** USD a month of a function that runs each minute. */
+function runCosts(): Price {
+  const logs = assumed.runKilobytes * prices.logIngested.usd
+  return {
+    ...prices.scheduledCall,
+    usd: (minutesOfMonth / 1e6) * (prices.scheduledCall.usd + lambdaCosts() + logs),
+  }
+}
+
+function resourcesOf(stacks: Stacks): Resource[] {
+  return Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
+}
+
+/** The share of the requests that are traced. */
+export function tracedShare(stacks: Stacks): number {
+  const [rule] = resourcesOf(stacks).filter(({ Type }) => Type === 'AWS::XRay::SamplingRule')
+  return rule?.Properties.SamplingRule.FixedRate ?? 1
+}
+
+/** The days for which the archive of the bus keeps events. */
+export function archiveDays(stacks: Stacks): number {
+  const [archive] = resourcesOf(stacks).filter(({ Type }) => Type === 'AWS::Events::Archive')
+  return archive?.Properties.RetentionDays ?? 0
+}
+
 /** The days for which each log group keeps its lines. */
-export function daysOfLogs(stacks: Readonly<Record<string, Template>>): number[] {
-  return Object.values(stacks)
-    .flatMap(({ Resources }) => Object.values(Resources))
+export function daysOfLogs(stacks: Stacks): number[] {
+  return resourcesOf(stacks)
     .filter(({ Type }) => Type === 'AWS::Logs::LogGroup')
     .map(({ Properties }): number => Properties.RetentionInDays)
 }
 
 /** The stored data and their retention, in words. */
-export function retention(stacks: Readonly<Record<string, Template>>): string[] {
-  const resources = Object.values(stacks).flatMap(({ Resources }) => Object.values(Resources))
+export function retention(stacks: Stacks): string[] {
+  const resources = resourcesOf(stacks)
   const days = daysOfLogs(stacks)
   const backups = resources
     .filter(({ Type }) => Type === 'AWS::Backup::BackupPlan')

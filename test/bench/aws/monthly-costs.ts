@@ -14,22 +14,47 @@ export function backupsKept(stacks: Readonly<Record<string, Template>>): number 
     }, 0)
 }
 
+/** What a stage keeps, and what it does beside each request. */
+export interface KeptData {
+  backups: number
+  logDays: number
+  archiveDays: number
+  months: number
+  lookup: number
+  traced: number
+}
+
+/**
+ * USD a month of the requests of the bus to the stage's own key, at worst: AWS does not document how often the bus asks. At
+ * best it asks for none.
+ */
+export function worstKeyCosts(millions: number): number {
+  return millions * assumed.orderEvents * 2 * prices.keyRequest.usd
+}
+
 /**
  * USD a month that depend on orders, for millions of orders a month.
  * @param months how long orders were placed at this rate: all of them are stored
  * @param lookup USD for looking for the subscribers of a million events
+ * @param traced the share of the requests that are traced
  */
 export function costsOfOrders(
   millions: number,
   order: MeasuredRequest,
-  { backups, logDays, months, lookup }: { backups: number; logDays: number; months: number; lookup: number },
+  { backups, logDays, archiveDays, months, lookup, traced }: KeptData,
 ): Record<string, number> {
   const gigabytes = millions * months * assumed.orderKilobytes
+  const events = millions * assumed.orderEvents
+  // One invocation of the relay for each order, and one look-up for each event.
+  const workKilobytes = (millions + events) * assumed.runKilobytes
+  const archived = events * assumed.eventKilobytes
   return {
-    'Requests and the table’s units': millions * (sumOf(basicCosts()) + tableCosts(order)),
-    'Events, with the relay': millions * assumed.orderEvents * (prices.event.usd + prices.lambdaCall.usd),
-    'Looking for subscribers of events, without any': millions * assumed.orderEvents * lookup,
-    'Stored logs': millions * assumed.logKilobytes * (logDays / 30) * prices.logStored.usd,
+    'Requests and the table’s units': millions * (sumOf(basicCosts(traced)) + tableCosts(order)),
+    'Events, with the relay': events * (prices.event.usd + prices.lambdaCall.usd),
+    'Looking for subscribers of events, without any': events * lookup,
+    'Logs of the relay and of these look-ups': workKilobytes * prices.logIngested.usd,
+    'Archive of the bus': archived * (prices.archived.usd + (archiveDays / 30) * prices.archiveStored.usd),
+    'Stored logs': (millions * assumed.logKilobytes + workKilobytes) * (logDays / 30) * prices.logStored.usd,
     'Stored table': gigabytes * prices.tableStored.usd,
     'Point-in-time recovery': gigabytes * prices.pointInTime.usd,
     [`Backups, ${backups} full copies`]: gigabytes * backups * prices.backupStored.usd,

@@ -1,41 +1,44 @@
+import { tenantUsage } from '#lib/monitoring/saved-queries.ts'
 import type { Template } from '#test/infrastructure/synthesis.ts'
 import { deliverySection, lookupCosts } from './delivery-costs.ts'
-import { daysOfLogs, fixedCosts, minutesOfMonth, retention } from './fixed-costs.ts'
-import { backupsKept, costsOfOrders, sumOf } from './monthly-costs.ts'
+import {
+  archiveDays,
+  daysOfLogs,
+  fixedCosts,
+  fixedTotal,
+  minutesOfMonth,
+  retention,
+  tracedShare,
+} from './fixed-costs.ts'
+import { backupsKept, costsOfOrders, sumOf, worstKeyCosts } from './monthly-costs.ts'
 import { type Price, prices, region } from './prices.ts'
 import { assumed, basicCosts, type MeasuredRequest, measuredRequests, tableCosts } from './request-costs.ts'
 import { table } from './table.ts'
 
-/** Returns the page on costs, from the templates of a stage and the page of the benchmark. */
-export function costsPage(stacks: Readonly<Record<string, Template>>, measured: string): string {
-  const fixed = fixedCosts(stacks)
-  const total = fixed.reduce((sum, { count, price }) => sum + count * price.usd, 0)
-  const basic = basicCosts()
+/** The templates of a stage, by stack. */
+type Stacks = Readonly<Record<string, Template>>
+
+/** Returns the page on costs, from the templates of the stages and the page of the benchmark. */
+export function costsPage(stages: Readonly<Record<string, Stacks>>, measured: string): string {
+  const { prod: stacks = {} } = stages
+  const total = fixedTotal(stacks)
+  const traced = tracedShare(stacks)
+  const basic = basicCosts(traced)
   const basicTotal = sumOf(basic)
   const backupsOfMonth = assumed.orderKilobytes * backupsKept(stacks) * prices.backupStored.usd
   const dearBackupMonths = Math.ceil((basicTotal + tableCosts(orderOf(measured))) / backupsOfMonth)
   return `# What the service costs on AWS
 
-Written by \`npm run generate -- --figures\` from the templates of the stage prod and the units in
+Written by \`npm run generate -- --figures\` from the templates of the stages and the units in
 [test/bench/README.md](../test/bench/README.md); do not edit. All sums are in USD at the list prices of ${region}, without
 free tiers, data transfer and taxes. Nothing was measured on AWS. [scaling.md](scaling.md) names the quotas.
 
 ## Each month, without a request
 
-${table(
-  ['What', 'Count', 'Price', 'A month'],
-  [
-    ...fixed.map(({ what, count, price }) => [
-      what,
-      count,
-      Number(price.usd.toFixed(4)),
-      usd(count * price.usd),
-    ]),
-    ['All of it', '', '', usd(total)],
-  ],
-)}
+${fixedTable(stages)}
 
-A metric that CloudWatch receives in a part of the month only is billed for that part. The key adds ${usd(prices.key.usd)} after each of its
+Stage dev wakes nobody: it has no alarms, dashboard and web ACL unless \`stages.dev\` asks for them. A metric that CloudWatch receives in
+a part of the month only is billed for that part. The key adds ${usd(prices.key.usd)} after each of its
 first two yearly rotations. A custom domain and its public certificate cost nothing.
 
 ## Each million requests
@@ -43,7 +46,7 @@ first two yearly rotations. A custom domain and its public certificate cost noth
 A request costs ${usd(basicTotal)} before it touches the table: ${Object.entries(basic)
     .map(([what, cost]) => `${usd(cost)} ${what}`)
     .join(', ')}. Assumed are ${assumed.milliseconds} ms of Lambda at ${assumed.gigabytes} GB,
-${assumed.logKilobytes} KB of logs of which ${assumed.maskedKilobytes} KB are masked, and a trace of ${assumed.tracedShare * 100} % of the requests. A repeated request is a canceled
+${assumed.logKilobytes} KB of logs of which ${assumed.maskedKilobytes} KB are masked, and a trace of ${traced * 100} % of the requests (\`traces.share\`). A repeated request is a canceled
 transaction: DynamoDB Local charges nothing for it, DynamoDB the units of the first one. Each process also reads the list of blocked tenants, one unit every 30 seconds. An event adds ${usd(prices.event.usd)} for the bus and up to ${usd(prices.lambdaCall.usd)} for the relay.
 
 ${table(
@@ -64,12 +67,14 @@ ${deliverySection(measured)}
 
 Each order is one request and ${assumed.orderEvents} events; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
 No order is ever deleted, so the table, its recovery and its backups grow by the same sum each month. A backup of DynamoDB is
-always a full copy. The nights of weekly backups are counted twice.
+always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay and of a
+look-up, and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
+the stage: never, or at worst twice for each event.
 
 ${periods.map(({ name, months }) => `### ${name}\n\n${ordersTable(stacks, measured, { fixed: total, months })}`).join('\n\n')}
 
-After ${dearBackupMonths} months at the same rate, the backups cost more than the requests of a month. Lower \`storage.backups.keptDays\` and
-\`weeklyKeptDays\` first: each nightly copy less saves ${usd(prices.backupStored.usd)} for each GB of the table and month.
+After ${dearBackupMonths} months at the same rate, the backups cost more than the requests of a month. Lower
+\`storage.backups.weeklyKeptDays\` first: each copy less saves ${usd(prices.backupStored.usd)} for each GB of the table and month.
 
 ## By what is stored, sent and encrypted
 
@@ -82,8 +87,11 @@ costs ${usd(prices.logIngested.usd + prices.logScanned.usd)} with the scan. A ca
 The table and its backups, logs, users, mails and requests to the key cost by their number, at the prices below. Few requests
 to the key come from callers. The table asks once in five minutes for each role that uses it, which is at most 0.44 million
 requests a month for 50 roles. A queue asks once an hour for each role. A secret asks once for each new process of a function
-and every four minutes while it serves requests. AWS does not document how often the bus asks: at worst twice for each event,
-which is ${usd(2 * prices.keyRequest.usd)} for a million events.
+and every four minutes while it serves requests.
+
+What a **tenant** costs: the line of each request has the units that it consumed of the table, \`read_units\` and \`write_units\`. The
+saved query ‘${tenantUsage.title}’ sums them. DynamoDB reports no units of a write that a condition rejected, so replays and
+refused writes count as none, and neither do events, deliveries and imports, which are no requests.
 
 ## Prices
 
@@ -116,25 +124,54 @@ function orderOf(measured: string): MeasuredRequest {
 
 /** The costs of a month by the number of orders. */
 function ordersTable(
-  stacks: Readonly<Record<string, Template>>,
+  stacks: Stacks,
   measured: string,
   { fixed, months }: { fixed: number; months: number },
 ): string {
   const order = orderOf(measured)
-  const kept = { backups: backupsKept(stacks), logDays: Math.max(...daysOfLogs(stacks)), months }
-  const lookup = lookupCosts(measured)
+  const kept = {
+    backups: backupsKept(stacks),
+    logDays: Math.max(...daysOfLogs(stacks)),
+    archiveDays: archiveDays(stacks),
+    lookup: lookupCosts(measured),
+    traced: tracedShare(stacks),
+    months,
+  }
   const columns = [1, 10, 100].map((millions) => ({
-    'Without a request': fixed,
-    ...costsOfOrders(millions, order, { ...kept, lookup }),
+    costs: { 'Without a request': fixed, ...costsOfOrders(millions, order, kept) },
+    key: worstKeyCosts(millions),
   }))
-  const parts = Object.keys(columns[0] ?? {})
-  const row = (what: string, of: (column: Record<string, number>) => number) => [
-    what,
-    ...columns.map((column) => usd(of(column))),
-  ]
+  const parts = Object.keys(columns[0]?.costs ?? {})
   return table(
     ['USD a month', '1 million', '10 million', '100 million'],
-    [...parts.map((what) => row(what, (column) => column[what] ?? 0)), row('All of it', sumOf)],
+    [
+      ...parts.map((what) => [
+        what,
+        ...columns.map(({ costs }) => usd((costs as Record<string, number>)[what] ?? 0)),
+      ]),
+      ['Requests of the bus to the key', ...columns.map(({ key }) => `0 to ${usd(key)}`)],
+      ['All of it', ...columns.map(({ costs, key }) => `${usd(sumOf(costs))} to ${usd(sumOf(costs) + key)}`)],
+    ],
+  )
+}
+
+/** What the stages cost without a request, with the number of each thing that is billed. */
+function fixedTable(stages: Readonly<Record<string, Stacks>>): string {
+  const columns = Object.values(stages).map(fixedCosts)
+  const [first = []] = columns
+  return table(
+    ['What', 'Price', ...Object.keys(stages)],
+    [
+      ...first.map(({ what, price }, index) => [
+        what,
+        Number(price.usd.toFixed(4)),
+        ...columns.map((column) => {
+          const count = column[index]?.count ?? 0
+          return count === 0 ? '' : `${usd(count * price.usd)} (${count})`
+        }),
+      ]),
+      ['All of it', '', ...Object.values(stages).map((stacks) => usd(fixedTotal(stacks)))],
+    ],
   )
 }
 

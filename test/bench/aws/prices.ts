@@ -59,6 +59,8 @@ export const prices = {
     source: sqs,
     pageOf: '2026',
   },
+  archived: { usd: 0.1, per: 'GB of events that an archive takes', source: 'Amazon EventBridge pricing' },
+  archiveStored: { usd: 0.023, per: 'GB and month of an archive', source: 'Amazon EventBridge pricing' },
   scheduledCall: { usd: 1, per: 'million calls of a schedule', source: 'Amazon EventBridge pricing' },
   trace: { usd: 5, per: 'million traces', source: 'AWS X-Ray pricing' },
   user: {

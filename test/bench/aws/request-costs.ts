@@ -16,7 +16,10 @@ export const assumed = {
   logKilobytes: 1,
   /** The line of the access log, which is masked. */
   maskedKilobytes: 0.5,
-  tracedShare: 0.05,
+  /** What Lambda and a function itself write about an invocation without a request: START, END, REPORT and a line. */
+  runKilobytes: 0.8,
+  /** An event as the archive of the bus stores it. */
+  eventKilobytes: 1,
   /**
    * The order with its events and its entry in the index, and for each of them the 100 bytes that DynamoDB adds. The
    * idempotency record expires.
@@ -40,9 +43,12 @@ export function measuredRequests(page: string, name = 'At DynamoDB'): MeasuredRe
   })
 }
 
-/** USD for a million requests, without the table. */
-export function basicCosts(): Record<string, number> {
-  const { logKilobytes, maskedKilobytes, tracedShare } = assumed
+/**
+ * USD for a million requests, without the table.
+ * @param tracedShare that of a stage
+ */
+export function basicCosts(tracedShare: number): Record<string, number> {
+  const { logKilobytes, maskedKilobytes } = assumed
   return {
     'API Gateway': prices.gatewayRequest.usd,
     'web ACL': prices.webAclRequest.usd,

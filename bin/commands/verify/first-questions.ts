@@ -1,0 +1,384 @@
+import {
+  CloudFormationClient,
+  DescribeStackEventsCommand,
+  paginateListStackResources,
+} from '@aws-sdk/client-cloudformation'
+import { CloudWatchClient, GetMetricStatisticsCommand, ListMetricsCommand } from '@aws-sdk/client-cloudwatch'
+import { DescribeArchiveCommand, EventBridgeClient } from '@aws-sdk/client-eventbridge'
+import { GetAliasCommand, GetProvisionedConcurrencyConfigCommand, LambdaClient } from '@aws-sdk/client-lambda'
+import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
+import {
+  GetWebACLCommand,
+  ListAvailableManagedRuleGroupVersionsCommand,
+  WAFV2Client,
+} from '@aws-sdk/client-wafv2'
+import { deadLettersOutput, liveAlias } from '#lib/function-entries.ts'
+import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
+import { provisionedExecutions } from '#lib/provisioned-concurrency.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import { functionNamesOf, type StackResource, stackResources } from '../stack-resources.ts'
+import { logQueries, type QueryLogs } from './log-query.ts'
+
+/** The access of the questions to a stack that was deployed for the first time. */
+export interface FirstStack {
+  /** `commerce-<stage>`. */
+  name: string
+  settings: Settings
+  outputs: Readonly<Record<string, string>>
+  cloudFormation: CloudFormationClient
+  cloudWatch: CloudWatchClient
+  eventBridge: EventBridgeClient
+  lambda: LambdaClient
+  sqs: SQSClient
+  waf: WAFV2Client
+  queryLogs: QueryLogs
+  /** Milliseconds since 1970. */
+  now: number
+}
+
+/**
+ * `differs`: AWS answers otherwise than the service expects. `not_yet`: the answer needs time, or something that has not happened.
+ * `not_needed`: the stack has nothing to which the question applies. `not_asked`: AWS refused the question, for example for a missing permission.
+ */
+type State = 'as_expected' | 'differs' | 'not_yet' | 'not_needed' | 'not_asked'
+
+interface Found {
+  state: State
+  answer: string
+}
+
+/** A question that only AWS can answer. */
+interface Question {
+  question: string
+  expected: string
+  /** What to change if the answer differs. */
+  otherwise: string
+  ask(stack: FirstStack, resources: readonly StackResource[]): Promise<Found>
+}
+
+/** The answer to a question, as it is printed. */
+export interface Answered extends Found {
+  question: string
+  expected: string
+  otherwise?: string
+}
+
+const hourMilliseconds = 3_600_000
+const dayMilliseconds = 24 * hourMilliseconds
+
+const questions: readonly Question[] = [
+  {
+    question: 'Did everything of the stack start at once: alarms, functions, deployments of CodeDeploy?',
+    expected: 'no resource failed',
+    otherwise: 'raise the quota that the reason names, and deploy again',
+    async ask({ name, cloudFormation }) {
+      const reasons: string[] = []
+      for (const stack of await stacksOf(name, cloudFormation)) {
+        const { StackEvents = [] } = await cloudFormation.send(
+          new DescribeStackEventsCommand({ StackName: stack }),
+        )
+        for (const { ResourceStatus = '', LogicalResourceId, ResourceStatusReason } of StackEvents)
+          if (ResourceStatus.endsWith('_FAILED'))
+            reasons.push(`${LogicalResourceId}: ${ResourceStatusReason}`)
+      }
+      return compared(reasons.length === 0, reasons.join('; ') || 'no resource failed')
+    },
+  },
+  {
+    question: 'Does the archive of the bus receive events?',
+    expected: 'ENABLED',
+    otherwise: 'give the archive a name that EventBridge takes, in lib/event-bus.ts',
+    async ask({ name, eventBridge }) {
+      try {
+        const { State = '', EventCount = 0 } = await eventBridge.send(
+          new DescribeArchiveCommand({ ArchiveName: name }),
+        )
+        return compared(State === 'ENABLED', `${State}, ${EventCount} events`)
+      } catch (thrown) {
+        return compared(false, `there is none: ${(thrown as Error).message}`)
+      }
+    },
+  },
+  {
+    question: 'Does EventBridge send events to the encrypted queue, admitted by the ARN of the rule only?',
+    expected: 'invocations, none of which failed, and no dead letters',
+    otherwise:
+      'the attribute ERROR_CODE of a dead letter, or CloudTrail, says whether the policy of the queue or of the key refused: correct admitEvents in lib/queues.ts or SendEventsToQueues in lib/own-key.ts, and redrive published_events',
+    async ask(stack, resources) {
+      const RuleName =
+        physicalIdOf(resources, 'AWS::Events::Rule', 'PublishedEventsRule').split('|').at(-1) ?? ''
+      const dimensions = { EventBusName: stack.outputs.EventBusName ?? '', RuleName }
+      const sums = ['Invocations', 'FailedInvocations'].map((metric) =>
+        sumOf(stack, { namespace: 'AWS/Events', metric, dimensions, from: stack.now - dayMilliseconds }),
+      )
+      const [invocations = 0, failed = 0] = await Promise.all(sums)
+      const letters = await lettersOf(stack, 'published_events')
+      const answer = `${invocations} invocations, ${failed} failed, ${letters} dead letters`
+      if (invocations === 0 && failed === 0 && letters === 0)
+        return { state: 'not_yet', answer: `${answer}: create an order, and ask again` }
+      return compared(failed === 0 && letters === 0, answer)
+    },
+  },
+  {
+    question: 'Can operators query encrypted logs without a permission on the key?',
+    expected: 'a result, with the credentials of an operator',
+    otherwise:
+      'allow operators kms:Decrypt through logs.REGION.amazonaws.com, in bin/permissions/policies.ts',
+    async ask({ queryLogs }, resources) {
+      const group = physicalIdOf(resources, 'AWS::Logs::LogGroup', 'OrdersCreateLog')
+      return refused(() => queryLogs('fields @timestamp | limit 1', group))
+    },
+  },
+  {
+    question: 'Can operators query all log groups of the stack at once (SOURCE logGroups), and no others?',
+    expected: 'a result, with the credentials of an operator',
+    otherwise: 'allow operators logs:StartQuery on all log groups, in bin/permissions/policies.ts',
+    async ask({ queryLogs, name }) {
+      return refused(() => queryLogs(`SOURCE logGroups(namePrefix: ['${name}-']) | limit 1`))
+    },
+  },
+  {
+    question:
+      'Does AWS grant every function what it calls, such as PartiQL inserts and conditions on keys of the table?',
+    expected: 'no function was denied an action since yesterday',
+    otherwise:
+      'grant the denied action without conditions in lib/table-grants.ts, and say so in docs/security.md. Run npx commerce verify and an import before you ask again',
+    async ask({ queryLogs, name }) {
+      const query = `SOURCE logGroups(namePrefix: ['${name}-']) | filter @message like /AccessDenied/ | stats count(*) as denied by @log`
+      const rows = await queryLogs(query)
+      const denied = rows.map((row) => `${row['@log']}: ${row.denied}`)
+      return compared(rows.length === 0, denied.join('; ') || 'none')
+    },
+  },
+  {
+    question: 'How many of the ten rate rules that a web ACL may have does the stack use?',
+    expected: 'at most 10',
+    otherwise: 'leave out a rule in lib/gateway/rate-rules.ts',
+    async ask({ outputs, waf }) {
+      const { WebAclName: Name, WebAclId: Id } = outputs
+      if (!Name || !Id) return { state: 'not_needed', answer: 'the stack has no web ACL' }
+      const { WebACL } = await waf.send(new GetWebACLCommand({ Name, Id, Scope: 'REGIONAL' }))
+      const rules = WebACL?.Rules?.filter(({ Statement }) => Statement?.RateBasedStatement) ?? []
+      return compared(rules.length <= 10, `${rules.length} of 10, and ${WebACL?.Capacity} capacity units`)
+    },
+  },
+  {
+    question:
+      'Can the versions of the managed rules still be chosen? A stack with an expired one cannot change its web ACL.',
+    expected: 'the versions of limits.webAcl.managedRules are listed',
+    otherwise: 'choose listed versions in limits.webAcl.managedRules, and deploy',
+    async ask({ settings, outputs, waf }) {
+      if (!outputs.WebAclName) return { state: 'not_needed', answer: 'the stack has no web ACL' }
+      const missing: string[] = []
+      for (const [key, Name] of Object.entries(managedRuleGroups)) {
+        const version = settings['limits.webAcl'].managedRules[key as keyof typeof managedRuleGroups]
+        if (version === null) continue
+        const listed = await waf.send(
+          new ListAvailableManagedRuleGroupVersionsCommand({ Name, VendorName: 'AWS', Scope: 'REGIONAL' }),
+        )
+        if (!listed.Versions?.some(({ Name: one }) => one === version))
+          missing.push(
+            `${Name} has ${listed.Versions?.map(({ Name: one }) => one).join(', ')}, not ${version}`,
+          )
+      }
+      return compared(missing.length === 0, missing.join('; ') || 'all are listed')
+    },
+  },
+  {
+    question: 'Does the graph of ManagedRulesExpiring show how many days the versions have left?',
+    expected:
+      'metrics with the dimensions ManagedRuleGroup, Region, Vendor and Version, two days after the deployment',
+    otherwise: 'correct daysOfManagedRules in lib/monitoring/measures.ts',
+    ask: (stack) =>
+      withWebAcl(stack, () =>
+        dimensionsOf(stack, { Namespace: 'AWS/WAFV2', MetricName: 'DaysToExpiry' }, [
+          ...['ManagedRuleGroup', 'Region', 'Vendor', 'Version'],
+        ]),
+      ),
+  },
+  {
+    question: 'Does the alarm RequestsBlocked see blocked requests?',
+    expected: 'a metric with the dimensions Region, Rule and WebACL, after a blocked request',
+    otherwise: 'correct blockedRequests in lib/monitoring/measures.ts',
+    ask: (stack) =>
+      withWebAcl(stack, () =>
+        dimensionsOf(stack, { Namespace: 'AWS/WAFV2', MetricName: 'BlockedRequests', Rule: 'ALL' }, [
+          ...['Region', 'Rule', 'WebACL'],
+        ]),
+      ),
+  },
+  {
+    question: 'Does the alarm BackupMissing see completed backups?',
+    expected: 'a metric with the dimension BackupVaultName only, after the first night',
+    otherwise: 'correct completedBackups in lib/monitoring/measures.ts',
+    ask: (stack) =>
+      withBackups(stack, (BackupVaultName) =>
+        dimensionsOf(stack, { ...backupsCompleted, BackupVaultName }, ['BackupVaultName']),
+      ),
+  },
+  {
+    question: 'Do the nightly and the weekly rule make one backup on Sundays?',
+    expected: '1 on the last Sunday',
+    otherwise:
+      'there is one copy too many, which costs as much as a night: leave Sunday out of the nightly rule in lib/backups.ts',
+    ask: (stack) =>
+      withBackups(stack, async (BackupVaultName) => {
+        const { Namespace: namespace, MetricName: metric } = backupsCompleted
+        const from = lastSunday(stack.now)
+        const to = from + dayMilliseconds
+        const made = await sumOf(stack, { namespace, metric, dimensions: { BackupVaultName }, from, to })
+        if (made === 0) return { state: 'not_yet', answer: 'no backup was made on the last Sunday' }
+        return compared(made === 1, `${made}`)
+      }),
+  },
+  {
+    question: 'Does a deployment with a canary move an alias with provisioned concurrency?',
+    expected: 'one version without weights, and the status READY, once two releases were deployed',
+    otherwise:
+      'change limits.provisionedConcurrency in deployments with -c rollout=bypass only; npx commerce rollback removes weights that a failed version has left',
+    async ask({ settings, lambda }, resources) {
+      const names = Object.keys(provisionedExecutions(settings))
+      if (names.length === 0) return { state: 'not_needed', answer: 'limits.provisionedConcurrency is empty' }
+      const functionName = functionNamesOf(resources)
+      const wrong: string[] = []
+      for (const name of names) {
+        const FunctionName = functionName(name)
+        const alias = await lambda.send(new GetAliasCommand({ FunctionName, Name: liveAlias }))
+        const weights = Object.keys(alias.RoutingConfig?.AdditionalVersionWeights ?? {})
+        const { Status } = await lambda.send(
+          new GetProvisionedConcurrencyConfigCommand({ FunctionName, Qualifier: liveAlias }),
+        )
+        if (weights.length > 0 || Status !== 'READY') wrong.push(`${name}: ${Status}, weights for ${weights}`)
+      }
+      return compared(wrong.length === 0, wrong.join('; ') || 'READY')
+    },
+  },
+]
+
+/** What a person asks, because it needs a failure or a drill. docs/deployment.md says how. */
+export const byHand: readonly string[] = [
+  'Does a failed deployment delete the versions that it published?',
+  'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
+  'Does each tenant have its own message group in the queue of published events?',
+  'Does a restored table name its source, and how long does a restore take?',
+]
+
+/** Returns the access to a stack, with the credentials of the environment. */
+export function firstStack(
+  name: string,
+  { settings, outputs }: Pick<FirstStack, 'settings' | 'outputs'>,
+): FirstStack {
+  return {
+    ...{ name, settings, outputs },
+    cloudFormation: new CloudFormationClient({}),
+    cloudWatch: new CloudWatchClient({}),
+    eventBridge: new EventBridgeClient({}),
+    lambda: new LambdaClient({}),
+    sqs: new SQSClient({}),
+    waf: new WAFV2Client({}),
+    queryLogs: logQueries(),
+    now: Date.now(),
+  }
+}
+
+/** Asks AWS one question after the other. Each answer says what to change, if it differs. */
+export async function* askFirst(stack: FirstStack): AsyncGenerator<Answered> {
+  const resources = await stackResources(stack.name, stack.cloudFormation)
+  for (const { question, expected, otherwise, ask } of questions) {
+    const found = await ask(stack, resources).catch((thrown: Error): Found => {
+      return { state: 'not_asked', answer: thrown.message }
+    })
+    yield { question, ...found, expected, ...(found.state === 'differs' && { otherwise }) }
+  }
+}
+
+function compared(isExpected: boolean, answer: string): Found {
+  return { state: isExpected ? 'as_expected' : 'differs', answer }
+}
+
+async function refused(query: () => Promise<unknown>): Promise<Found> {
+  try {
+    await query()
+    return compared(true, 'a result')
+  } catch (thrown) {
+    return compared(false, (thrown as Error).message)
+  }
+}
+
+async function withWebAcl({ outputs }: FirstStack, ask: () => Promise<Found>): Promise<Found> {
+  return outputs.WebAclName ? ask() : { state: 'not_needed', answer: 'the stack has no web ACL' }
+}
+
+const backupsCompleted = { Namespace: 'AWS/Backup', MetricName: 'NumberOfBackupJobsCompleted' }
+
+async function withBackups({ outputs }: FirstStack, ask: (vault: string) => Promise<Found>): Promise<Found> {
+  const { BackupVaultName: vault } = outputs
+  return vault ? ask(vault) : { state: 'not_needed', answer: 'the stage has no backups' }
+}
+
+/** Finds whether a metric has exactly these dimensions. @param metric its name, and values that dimensions must have */
+async function dimensionsOf(
+  { cloudWatch }: FirstStack,
+  { Namespace, MetricName, ...values }: { Namespace: string; MetricName: string } & Record<string, string>,
+  expected: readonly string[],
+): Promise<Found> {
+  const Dimensions = Object.entries(values).map(([Name, Value]) => ({ Name, Value }))
+  const { Metrics = [] } = await cloudWatch.send(
+    new ListMetricsCommand({ Namespace, MetricName, Dimensions }),
+  )
+  const found = Metrics.map((one) => one.Dimensions?.map(({ Name = '' }) => Name).toSorted() ?? [])
+  if (found.length === 0) return { state: 'not_yet', answer: 'there is no metric' }
+  const isFound = found.some((names) => names.join() === expected.toSorted().join())
+  return compared(isFound, [...new Set(found.map((names) => names.join(', ')))].join('; '))
+}
+
+async function sumOf(
+  { cloudWatch, now }: FirstStack,
+  {
+    namespace,
+    metric,
+    dimensions,
+    from,
+    to = now,
+  }: { namespace: string; metric: string; dimensions: Record<string, string>; from: number; to?: number },
+): Promise<number> {
+  const { Datapoints = [] } = await cloudWatch.send(
+    new GetMetricStatisticsCommand({
+      ...{ Namespace: namespace, MetricName: metric, Period: hourMilliseconds / 1000, Statistics: ['Sum'] },
+      Dimensions: Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value })),
+      StartTime: new Date(from),
+      EndTime: new Date(to),
+    }),
+  )
+  return Datapoints.reduce((total, { Sum = 0 }) => total + Sum, 0)
+}
+
+/** Returns the beginning of the last Sunday that is over, in UTC. */
+function lastSunday(now: number): number {
+  const today = now - (now % dayMilliseconds)
+  return today - (new Date(today).getUTCDay() || 7) * dayMilliseconds
+}
+
+async function lettersOf({ sqs, outputs }: FirstStack, queue: string): Promise<number> {
+  const AttributeNames = ['ApproximateNumberOfMessages' as const]
+  const { Attributes } = await sqs.send(
+    new GetQueueAttributesCommand({ QueueUrl: outputs[deadLettersOutput(queue)], AttributeNames }),
+  )
+  return Number(Attributes?.ApproximateNumberOfMessages ?? 0)
+}
+
+function physicalIdOf(resources: readonly StackResource[], type: string, start: string): string {
+  const found = resources.find((one) => one.type === type && one.logicalId.startsWith(start))
+  if (!found) throw new Error(`the stack has no ${start}`)
+  return found.physicalId
+}
+
+/** Returns a stack and its nested stacks. */
+async function stacksOf(StackName: string, client: CloudFormationClient): Promise<string[]> {
+  const found = [StackName]
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName }))
+    for (const { ResourceType, PhysicalResourceId } of StackResourceSummaries)
+      if (ResourceType === 'AWS::CloudFormation::Stack' && PhysicalResourceId)
+        found.push(...(await stacksOf(PhysicalResourceId, client)))
+  return found
+}

@@ -1,0 +1,481 @@
+import { functionOf, routes } from '#functions/routes.ts'
+import { steps } from '#functions/steps.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/function-entries.ts'
+import { areaOf } from '#shared/platform/identity/authorize.ts'
+import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
+import { localSettings } from '#test/support/settings.ts'
+
+/**
+ * A failure, and how somebody learns of it. `before` has the minutes until an alarm when each route and each function had
+ * alarms of its own, at 100 requests a minute of the API of which the failing route gets one. A test plays each row against the
+ * alarm of the template.
+ */
+export interface Failure {
+  kind: string
+  before: number
+  /** The alarm that notices it, and its minutes at most. */
+  alarm?: string
+  minutes?: number
+  /** What shows it without an alarm: a graph or a table of the dashboard. */
+  look?: string
+  /** What is given up against `before`, and why. */
+  givenUp?: string
+  /** How it shows in metrics, from its first minute on. */
+  signals: readonly Signal[]
+}
+
+/** The values of a metric in each minute of a failure. Dimensions that are left out may have any value. */
+export interface Signal {
+  metric: string
+  dimensions?: Readonly<Record<string, string>>
+  /** It had these values before the failure, too. */
+  before?: true
+  /** @returns undefined if nothing is measured in this minute */
+  at: (minute: number) => number | undefined
+}
+
+const each = (value: number) => () => value
+const once = (value: number) => (minute: number) => (minute === 0 ? value : undefined)
+const never = () => undefined
+const seconds = (minute: number) => minute * 60
+
+/** Requests that fail: a number of them in each minute. */
+function failing(watched: string, perMinute: (minute: number) => number | undefined): Signal[] {
+  const metric = 'failed_requests'
+  return [
+    { metric, dimensions: { watched }, at: perMinute },
+    { metric, dimensions: { service: 'commerce-api' }, at: perMinute },
+  ]
+}
+
+/** One of a hundred requests in a hundred minutes, of which the route gets one a minute. */
+const onePercent = (minute: number) => (minute % 100 === 99 ? 1 : undefined)
+
+const budgeted = routes.filter(({ route }) => route.latency)
+const others = routes.filter(({ route }) => !route.latency)
+
+const ofRequests: readonly Failure[] = [
+  {
+    kind: 'More than 5 % of all requests fail',
+    before: 1,
+    alarm: 'ApiFailing',
+    minutes: 1,
+    signals: failing('codes', each(30)),
+  },
+  ...budgeted.map(
+    ({ route }): Failure => ({
+      kind: 'A route with a latency budget fails wholly',
+      before: 3,
+      alarm: `${pascalCase(route.operation)}Failing`,
+      minutes: 3,
+      signals: failing(route.operation, each(1)),
+    }),
+  ),
+  ...budgeted.map(
+    (entry): Failure => ({
+      kind: 'The function of a route with a latency budget crashes',
+      before: 3,
+      alarm: `${pascalCase(entry.route.operation)}Failing`,
+      minutes: 3,
+      signals: crashing(functionOf(entry).name),
+    }),
+  ),
+  ...others.map(
+    ({ route }): Failure => ({
+      kind: 'Another route fails wholly',
+      before: 3,
+      alarm: `${pascalCase(areaOf(route))}Failing`,
+      minutes: 3,
+      signals: failing(watchedAs(route), each(1)),
+    }),
+  ),
+  ...others.map(
+    (entry): Failure => ({
+      kind: 'The function of another route crashes',
+      before: 3,
+      alarm: 'RequestsUnanswered',
+      minutes: 3,
+      signals: crashing(functionOf(entry).name),
+    }),
+  ),
+  ...[preflight, unknownRoute].map(
+    ({ name }): Failure => ({
+      kind: 'The function for preflight requests or unknown routes crashes',
+      before: 3,
+      alarm: 'RequestsUnanswered',
+      minutes: 3,
+      signals: crashing(name),
+    }),
+  ),
+  {
+    kind: 'The function that adds claims to tokens fails',
+    before: 1,
+    alarm: 'LoginFailing',
+    minutes: 3,
+    givenUp: 'Two minutes: three logins that fail raise it, not one.',
+    signals: [{ metric: 'Errors', dimensions: { FunctionName: '<LoginAddClaims>' }, at: each(1) }],
+  },
+  ...others.map(
+    (entry): Failure => ({
+      kind: 'Another route fails 1 % of 100 requests a minute',
+      before: 217,
+      alarm: `${pascalCase(areaOf(entry.route))}Failing`,
+      minutes: 3,
+      signals: [
+        {
+          metric: 'Invocations',
+          dimensions: { FunctionName: `<${pascalCase(functionOf(entry).name)}>` },
+          before: true,
+          at: each(100),
+        },
+        ...failing(watchedAs(entry.route), each(1)),
+      ],
+    }),
+  ),
+  ...others.map(
+    ({ route }): Failure => ({
+      kind: 'Another route fails one request in 100 minutes',
+      before: 300,
+      look: 'Failed requests by operation',
+      givenUp:
+        'Three failures in six hours had an alarm, three in a quarter of an hour have one. So rare a failure can wait for the morning.',
+      signals: failing(watchedAs(route), onePercent),
+    }),
+  ),
+  ...routes.map(
+    (): Failure => ({
+      kind: 'Requests are slow: p95 or p99 above the latency budget, or p99 above 2.5 times p95',
+      before: 11,
+      look: 'Latency by operation',
+      givenUp:
+        'Nobody can do more about it at night than in the morning. Requests that exceed their time limit fail, and have an alarm.',
+      signals: [],
+    }),
+  ),
+]
+
+/** A function that ends without a response: Lambda counts an error, and the gateway a response of its own. */
+function crashing(name: string): Signal[] {
+  return [
+    { metric: 'Errors', dimensions: { FunctionName: `<${pascalCase(name)}>` }, at: each(1) },
+    { metric: 'unanswered_requests', at: each(1) },
+  ]
+}
+
+/** A route with 100 requests a minute of its own fails in part. */
+const inPart = budgeted.map(({ route }): Failure => {
+  const percent = route.operation === 'refunds.create' ? 0.5 : 1
+  return {
+    kind: 'A route with a latency budget fails 1 % of its requests, or refunds.create 0.5 %',
+    before: 217,
+    alarm: `${pascalCase(route.operation)}Failing`,
+    minutes: 37,
+    signals: [
+      {
+        metric: 'Count',
+        dimensions: { Method: route.method, Resource: gatewayPathOf(route, localSettings) },
+        before: true,
+        at: each(100),
+      },
+      ...failing(route.operation, (minute) => (percent === 1 || minute % 2 === 0 ? 1 : undefined)),
+    ],
+  }
+})
+
+const errorOf = (name: string): Signal => ({
+  metric: 'Errors',
+  dimensions: { FunctionName: `<${pascalCase(name)}>` },
+  at: each(1),
+})
+
+const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Failure[] => {
+  const id = pascalCase(name)
+  if (source === 'pool.token' || source === 'probe') return []
+  if (source === 'operators')
+    return [
+      {
+        kind: 'A function that a command invokes fails',
+        before: 1,
+        look: 'Functions without a route: errors',
+        givenUp: 'The operator who runs the command sees its error.',
+        signals: [errorOf(name)],
+      },
+    ]
+  if (source === 'every.minute') {
+    const invoked = (at: Signal['at']): Signal => ({
+      metric: 'Invocations',
+      dimensions: { FunctionName: `<${id}>` },
+      at,
+    })
+    return [
+      {
+        kind: 'A function that runs each minute is not invoked',
+        before: 10,
+        alarm: `${id}NotRunning`,
+        minutes: 10,
+        signals: [invoked(never)],
+      },
+      {
+        kind: 'A function that runs each minute fails',
+        before: 1,
+        alarm: `${id}NotRunning`,
+        minutes: 10,
+        givenUp: 'Nine minutes: a single error needs nobody, because the next run repeats the work.',
+        signals: [errorOf(name)],
+      },
+    ]
+  }
+  const letters: Failure = {
+    kind: 'Work fails for good and is a dead letter',
+    before: 1,
+    alarm: `${id}DeadLettersPresent`,
+    minutes: 1,
+    signals: [
+      {
+        metric: 'ApproximateNumberOfMessagesVisible',
+        dimensions: {
+          QueueName: `<${'queue' in source ? pascalCase(source.queue) : id}DeadLetters.QueueName>`,
+        },
+        at: each(1),
+      },
+    ],
+  }
+  if ('stream' in source) {
+    const age = (at: Signal['at']): Signal => ({
+      metric: 'IteratorAge',
+      dimensions: { FunctionName: `<${id}>` },
+      at,
+    })
+    return [
+      letters,
+      {
+        kind: 'Changes of the table wait for their function',
+        before: 3,
+        alarm: `${id}Late`,
+        minutes: 3,
+        signals: [age((minute) => minute * 60_000)],
+      },
+      {
+        kind: 'A function of the stream fails',
+        before: 1,
+        alarm: `${id}Late`,
+        minutes: 3,
+        givenUp:
+          'Two minutes: the stream repeats a batch that failed, and changes that wait for a minute have an alarm.',
+        signals: [errorOf(name), age((minute) => minute * 60_000)],
+      },
+    ]
+  }
+  const minutes = source.daily ? 360 : source.queue === 'deliveries' ? 30 : 15
+  const waiting: Signal = {
+    metric: 'ApproximateAgeOfOldestMessage',
+    dimensions: { QueueName: `<${pascalCase(source.queue)}.QueueName>` },
+    at: seconds,
+  }
+  return [
+    letters,
+    {
+      kind: `Messages wait in a queue for ${minutes} minutes`,
+      // The age is above the limit one minute later, and is seen after another one.
+      before: minutes + 2,
+      alarm: `${id}Late`,
+      minutes: minutes + 2,
+      signals: [waiting],
+    },
+    {
+      kind: `A function of a queue fails (${minutes} minutes)`,
+      before: 1,
+      alarm: `${id}Late`,
+      minutes: minutes + 2,
+      givenUp:
+        'Minutes: each message is tried again, so an error needs nobody. What waits too long or failed for good has its alarm, and the graph of errors shows the rest.',
+      signals: [errorOf(name), waiting],
+    },
+    ...(source.daily
+      ? [
+          {
+            kind: 'The daily comparison of the ledger does not run',
+            before: 1560,
+            alarm: `${id}NotRunning`,
+            minutes: 1560,
+            signals: [{ metric: 'Invocations', dimensions: { FunctionName: `<${id}>` }, at: never }],
+          },
+        ]
+      : []),
+  ]
+})
+
+const ofSteps: readonly Failure[] = steps.map(({ name }) => ({
+  kind: 'A step of an import fails',
+  before: 3,
+  look: 'Functions without a route: errors',
+  givenUp: 'The owner of the import gets its failure, and can send the file again: no row is imported twice.',
+  signals: [errorOf(name)],
+}))
+
+const age = (work: string, at: Signal['at']): Signal => ({
+  metric: 'oldest_unfinished_seconds',
+  dimensions: { work },
+  at,
+})
+const alert = (code: string): Signal => ({ metric: 'alerts', dimensions: { code }, at: once(1) })
+
+const ofMoney: readonly Failure[] = [
+  {
+    kind: 'A refund stays pending for 15 minutes',
+    before: 17,
+    alarm: 'RefundsPendingLong',
+    minutes: 17,
+    signals: [age('refunds', seconds)],
+  },
+  {
+    kind: 'A refund is not settled for ten days',
+    before: 14_402,
+    alarm: 'RefundsUnsettledLong',
+    minutes: 14_402,
+    signals: [age('open_refunds', seconds)],
+  },
+  ...(
+    [
+      ['A refund that had failed was paid', 'RefundPaidLate', 'REFUND_PAID_LATE'],
+      ['An account at the provider is lost', 'ProviderAccountLost', 'PROVIDER_ACCOUNT_LOST'],
+      ['An item carries an event that it may not carry', 'CarrierRefused', 'CARRIER_REFUSED'],
+    ] as const
+  ).map(([kind, alarm, code]): Failure => ({ kind, before: 1, alarm, minutes: 1, signals: [alert(code)] })),
+  {
+    kind: 'The ledger differs from the provider',
+    before: 1,
+    alarm: 'RefundsDiffer',
+    minutes: 1,
+    signals: [{ metric: 'differences', dimensions: { work: 'refunds' }, at: once(1) }],
+  },
+]
+
+const ofTheRest: readonly Failure[] = [
+  {
+    kind: 'The public address does not answer',
+    before: 3,
+    alarm: 'PublicAddressSilent',
+    minutes: 3,
+    signals: [{ metric: 'successful_probes', at: never }],
+  },
+  {
+    kind: 'The bus cannot use its key',
+    before: 1,
+    alarm: 'EventBusDeadLettersPresent',
+    minutes: 1,
+    signals: [
+      {
+        metric: 'ApproximateNumberOfMessagesVisible',
+        dimensions: { QueueName: '<EventBusDeadLetters.QueueName>' },
+        at: each(1),
+      },
+    ],
+  },
+  {
+    kind: 'The table throttles requests',
+    before: 11,
+    alarm: 'TableThrottled',
+    minutes: 11,
+    signals: [{ metric: 'WriteThrottleEvents', at: each(1) }],
+  },
+  {
+    kind: 'Lambda throttles functions',
+    before: 11,
+    alarm: 'FunctionsThrottled',
+    minutes: 11,
+    signals: [{ metric: 'Throttles', at: each(1) }],
+  },
+  {
+    kind: 'Four fifths of the shared executions are in use',
+    before: 1,
+    alarm: 'ConcurrencyHigh',
+    minutes: 1,
+    signals: [{ metric: 'UnreservedConcurrentExecutions', at: each(1000) }],
+  },
+  {
+    kind: 'The web ACL blocks 300 requests a minute',
+    before: 14,
+    alarm: 'RequestsBlocked',
+    minutes: 14,
+    signals: [{ metric: 'BlockedRequests', at: each(300) }],
+  },
+  {
+    kind: 'No nightly backup completes',
+    before: 1860,
+    alarm: 'BackupMissing',
+    minutes: 1860,
+    signals: [{ metric: 'NumberOfBackupJobsCompleted', at: never }],
+  },
+  {
+    kind: 'No weekly backup completes, without nightly ones',
+    before: 8 * 1440 + 60,
+    alarm: 'WeeklyBackupMissing',
+    minutes: 8 * 1440 + 60,
+    signals: [
+      {
+        metric: 'ApproximateNumberOfMessagesVisible',
+        dimensions: { QueueName: '<CompletedBackups.QueueName>' },
+        // The note of the latest backup expires.
+        at: (minute) => (minute < 8 * 1440 ? 1 : 0),
+      },
+    ],
+  },
+  {
+    kind: 'The service stops sending to a subscriber',
+    before: 1,
+    look: 'Alerts',
+    givenUp: 'Only the owner of the subscriber can repair it, and its events are held.',
+    signals: [alert('SUBSCRIBER_DISABLED')],
+  },
+  {
+    kind: 'Deliveries wait 15 minutes longer than they should',
+    before: 16,
+    look: 'Pending refunds and imports: age of the oldest (s)',
+    givenUp:
+      'Late retries and held events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
+    signals: [age('deliveries', seconds)],
+  },
+  {
+    kind: 'An import runs for an hour',
+    before: 61,
+    look: 'Pending refunds and imports: age of the oldest (s)',
+    givenUp: 'It ends by itself at its time limit, and its owner can cancel it.',
+    signals: [age('imports', seconds)],
+  },
+  {
+    kind: 'The workflow of an import fails',
+    before: 1,
+    look: 'Imports: duration (ms), timeouts, failures',
+    givenUp:
+      'The owner of the import gets its failure, and can send the file again: no row is imported twice.',
+    signals: [{ metric: 'ExecutionsFailed', at: each(1) }],
+  },
+  {
+    kind: 'More calls than provisioned concurrency',
+    before: 11,
+    look: 'Calls beyond provisioned concurrency',
+    givenUp: 'They meet a cold start, and nothing fails.',
+    signals: [{ metric: 'ProvisionedConcurrencySpilloverInvocations', at: each(1) }],
+  },
+  {
+    kind: 'A version of the managed rules expires within 30 days',
+    before: 2880,
+    look: 'Days until a version of the managed rules expires',
+    givenUp:
+      'It can wait for a working day. If nobody looks, AWS uses its default version, and the next deployment that changes the web ACL fails and says so.',
+    signals: [{ metric: 'DaysToExpiry', at: each(20) }],
+  },
+  {
+    kind: 'Bounces or complaints reach the rates at which SES reviews an account',
+    before: 60,
+    look: 'Mail: bounce and complaint rates',
+    givenUp: 'SES writes to the owner of the account before it stops mails.',
+    signals: [{ metric: 'Reputation.BounceRate', at: each(0.1) }],
+  },
+]
+
+export const failures: readonly Failure[] = [
+  ...[ofRequests, inPart, ofWork, ofSteps, ofMoney, ofTheRest].flat(),
+]

@@ -1,0 +1,106 @@
+import { describe, expect, test } from '@jest/globals'
+import { stageNames } from '#lib/stage.ts'
+import { withDomain } from './stage-settings.ts'
+import { resourcesOf, synthesize } from './synthesis.ts'
+
+/** The most characters of a name, and the property that sets it. Without it, CloudFormation generates a name. */
+const limits: Record<string, [property: string, characters: number]> = {
+  'AWS::ApiGateway::RestApi': ['Name', 1024],
+  'AWS::ApiGateway::Stage': ['StageName', 128],
+  'AWS::Backup::BackupPlan': ['BackupPlan.BackupPlanName', 50],
+  'AWS::Backup::BackupSelection': ['BackupSelection.SelectionName', 50],
+  'AWS::Backup::BackupVault': ['BackupVaultName', 50],
+  'AWS::CloudFormation::Stack': ['StackName', 128],
+  'AWS::CloudWatch::Alarm': ['AlarmName', 255],
+  'AWS::CloudWatch::Dashboard': ['DashboardName', 255],
+  'AWS::CodeDeploy::Application': ['ApplicationName', 100],
+  'AWS::CodeDeploy::DeploymentGroup': ['DeploymentGroupName', 100],
+  'AWS::Cognito::UserPool': ['UserPoolName', 128],
+  'AWS::Cognito::UserPoolClient': ['ClientName', 128],
+  'AWS::DynamoDB::Table': ['TableName', 255],
+  'AWS::Events::Archive': ['ArchiveName', 48],
+  'AWS::Events::EventBus': ['Name', 256],
+  'AWS::Events::Rule': ['Name', 64],
+  'AWS::IAM::Policy': ['PolicyName', 128],
+  'AWS::IAM::Role': ['RoleName', 64],
+  'AWS::KMS::Alias': ['AliasName', 256],
+  'AWS::Lambda::Alias': ['Name', 128],
+  'AWS::Lambda::Function': ['FunctionName', 64],
+  'AWS::Logs::LogGroup': ['LogGroupName', 512],
+  'AWS::Logs::MetricFilter': ['FilterName', 512],
+  'AWS::Logs::QueryDefinition': ['Name', 255],
+  'AWS::S3::Bucket': ['BucketName', 63],
+  'AWS::SES::ConfigurationSet': ['Name', 64],
+  'AWS::SES::ConfigurationSetEventDestination': ['EventDestination.Name', 64],
+  'AWS::SNS::Topic': ['TopicName', 256],
+  'AWS::SQS::Queue': ['QueueName', 80],
+  'AWS::Scheduler::Schedule': ['Name', 64],
+  'AWS::SecretsManager::Secret': ['Name', 512],
+  'AWS::StepFunctions::StateMachine': ['StateMachineName', 80],
+  'AWS::WAFv2::IPSet': ['Name', 128],
+  'AWS::WAFv2::WebACL': ['Name', 128],
+  'AWS::XRay::SamplingRule': ['SamplingRule.RuleName', 32],
+}
+
+/** CloudFormation shortens the names of functions and roles that it generates. */
+const shortened = ['AWS::IAM::Role', 'AWS::Lambda::Function']
+
+/** They have an id or a part of another resource as their name. */
+const unnamed = [
+  ...['Account', 'Deployment', 'DomainName', 'BasePathMapping', 'GatewayResponse', 'Method', 'Model'],
+  ...['RequestValidator', 'Resource'],
+].map((type) => `AWS::ApiGateway::${type}`)
+const others = [
+  'AWS::KMS::Key',
+  'AWS::Lambda::EventSourceMapping',
+  'AWS::Lambda::Permission',
+  'AWS::Lambda::Version',
+  'AWS::S3::BucketPolicy',
+  'AWS::SES::EmailIdentity',
+  'AWS::SNS::TopicPolicy',
+  'AWS::SQS::QueuePolicy',
+  'AWS::WAFv2::LoggingConfiguration',
+  'AWS::WAFv2::WebACLAssociation',
+]
+
+/** What CloudFormation adds to a logical id. */
+const suffix = `-${'X'.repeat(13)}`
+const longest = stageNames.toSorted((a, b) => b.length - a.length)[0] ?? ''
+const stackName = `commerce-${longest}`
+const { stacks } = await synthesize(longest, { changes: { ...withDomain, 'otp.deliveredOn': 'delivery' } })
+const ids = Object.values(stacks).flatMap((template) =>
+  resourcesOf(template, 'AWS::CloudFormation::Stack').map(([id]) => id),
+)
+const resources = Object.entries(stacks).flatMap(([name, template]) =>
+  Object.entries(template.Resources).map(([id, one]) => ({ id, ...one, in: prefixOf(name) })),
+)
+
+/** Returns the name of a stack as CloudFormation generates it. `path` is that of a nested stack. */
+function prefixOf(path: string): string {
+  if (path === stackName) return stackName
+  const parts = path.split('/')
+  const id = ids.find((one) => one.startsWith(parts.join(''))) ?? `there is no stack ${path}`
+  const outer = parts.length > 1 ? prefixOf(parts.slice(0, -1).join('/')) : stackName
+  return `${outer}-${id}${suffix}`
+}
+
+function nameOf({ id, Type, Properties, in: stack }: (typeof resources)[number]): string {
+  const [property = ''] = limits[Type] ?? []
+  const given = property.split('.').reduce((value, name) => value?.[name], Properties)
+  // A name with references has no generated part, and is tested where it is built.
+  if (given !== undefined) return typeof given === 'string' ? given : ''
+  return shortened.includes(Type) ? '' : `${stack}-${id}${suffix}`
+}
+
+test('each type of resource is one whose names are known', () => {
+  const known = [...Object.keys(limits), ...unnamed, ...others]
+  expect([...new Set(resources.map(({ Type }) => Type))].filter((type) => !known.includes(type))).toEqual([])
+})
+
+describe.each(Object.entries(limits))('a name of %s', (type, [, characters]) => {
+  const names = resources.filter(({ Type }) => Type === type).map(nameOf)
+
+  test(`has at most ${characters} characters on the stage with the longest name`, () => {
+    expect(names.filter((name) => name.length > characters)).toEqual([])
+  })
+})
