@@ -113,7 +113,7 @@ export interface paths {
     "/codes:bulkUpdate": {
         /**
          * Update many discount codes
-         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
+         * @description Updates each code separately, like PATCH /codes/{id}, and returns one result per code, with the entity tag that if_match takes next. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes. An API key needs the scope `codes:write`.
          */
         post: operations["bulkUpdateCodes"];
     };
@@ -261,7 +261,7 @@ export interface components {
             error: components["schemas"]["ErrorBody"];
         };
         ErrorBody: {
-            /** @description Known values: AUTH.invalid_credentials, AUTH.token.expired, AUTHZ.csrf.origin, AUTHZ.csrf.token, AUTHZ.field.denied, AUTHZ.filter.denied, AUTHZ.request.denied, AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, CODE.invalid, CONFLICT.code.exists, CONFLICT.code.not_combinable, CONFLICT.etag.mismatch, CONFLICT.idempotency.in_progress, CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.soft_deleted, DEPENDENCY.bad_gateway, DEPENDENCY.timeout, DEPENDENCY.unavailable, GONE.code, GONE.order, GONE.version, INTERNAL.unexpected, NOT_FOUND.cart, NOT_FOUND.charge, NOT_FOUND.code, NOT_FOUND.operation, NOT_FOUND.order, NOT_FOUND.refund, NOT_FOUND.route, POLICY.account.locked, POLICY.code.currency, POLICY.code.expired, POLICY.code.inactive, POLICY.export.row_limit, POLICY.legal_hold, POLICY.mfa.required, POLICY.password.change_required, POLICY.refund.declined, POLICY.refund.exceeds_charge, POLICY.refund.no_account, POLICY.refund.repeated, PROVIDER.duplicate, RATE_LIMIT.exceeded, TRANSIENT.error, VALIDATION.accept.unsupported, VALIDATION.body.encoding, VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.too_large, VALIDATION.code.charset, VALIDATION.code.length.exceeds, VALIDATION.content_type.unsupported, VALIDATION.csv.columns, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.row_too_long, VALIDATION.csv.too_many_rows, VALIDATION.cursor.invalid, VALIDATION.date.range, VALIDATION.datetime.timezone_required, VALIDATION.email, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.unknown, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.header.invalid, VALIDATION.idempotency_key.charset, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.required, VALIDATION.if_match.required, VALIDATION.method.not_allowed, VALIDATION.name.charset, VALIDATION.name.length.exceeds, VALIDATION.page_size.invalid, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.reason.required, VALIDATION.request.invalid, VALIDATION.sort.field, VALIDATION.url.private_range. Later versions may add others. */
+            /** @description Known values: AUTH.invalid_credentials, AUTH.token.expired, AUTHZ.csrf.origin, AUTHZ.csrf.token, AUTHZ.field.denied, AUTHZ.filter.denied, AUTHZ.request.denied, AUTHZ.role.denied, AUTHZ.scope.tenant, AUTHZ.scope.token, CODE.invalid, CONFLICT.code.exists, CONFLICT.code.not_combinable, CONFLICT.code.transition, CONFLICT.etag.mismatch, CONFLICT.idempotency.in_progress, CONFLICT.idempotency.payload_mismatch, CONFLICT.not_deleted, CONFLICT.soft_deleted, DEPENDENCY.bad_gateway, DEPENDENCY.timeout, DEPENDENCY.unavailable, GONE.code, GONE.order, GONE.version, INTERNAL.unexpected, NOT_FOUND.cart, NOT_FOUND.charge, NOT_FOUND.code, NOT_FOUND.operation, NOT_FOUND.order, NOT_FOUND.refund, NOT_FOUND.route, POLICY.account.locked, POLICY.code.currency, POLICY.code.expired, POLICY.code.inactive, POLICY.export.row_limit, POLICY.legal_hold, POLICY.mfa.required, POLICY.password.change_required, POLICY.refund.declined, POLICY.refund.exceeds_charge, POLICY.refund.no_account, POLICY.refund.repeated, PROVIDER.duplicate, RATE_LIMIT.exceeded, TRANSIENT.error, VALIDATION.accept.unsupported, VALIDATION.body.encoding, VALIDATION.body.invalid, VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.body.too_large, VALIDATION.code.charset, VALIDATION.code.length.exceeds, VALIDATION.content_type.unsupported, VALIDATION.csv.columns, VALIDATION.csv.header, VALIDATION.csv.malformed, VALIDATION.csv.row_too_long, VALIDATION.csv.too_many_rows, VALIDATION.cursor.invalid, VALIDATION.date.range, VALIDATION.datetime.timezone_required, VALIDATION.email, VALIDATION.field.enum, VALIDATION.field.format, VALIDATION.field.length, VALIDATION.field.range, VALIDATION.field.required, VALIDATION.field.type, VALIDATION.field.unknown, VALIDATION.filter.unknown_key, VALIDATION.filter.value_invalid, VALIDATION.header.invalid, VALIDATION.idempotency_key.charset, VALIDATION.idempotency_key.length, VALIDATION.idempotency_key.required, VALIDATION.if_match.required, VALIDATION.method.not_allowed, VALIDATION.name.charset, VALIDATION.name.length.exceeds, VALIDATION.page_size.invalid, VALIDATION.page_size.max, VALIDATION.page_size.min, VALIDATION.reason.required, VALIDATION.request.invalid, VALIDATION.sort.field, VALIDATION.url.private_range. Later versions may add others. */
             code: string;
             /** @description The key of a translation: error. and the code in lower case. */
             message_id: string;
@@ -271,6 +271,11 @@ export interface components {
             retryable: boolean;
             /** @description Quote it when you ask for help. */
             correlation_id: string;
+            /**
+             * Format: uri
+             * @description The row of the code on the page of errors, if the deployment has one.
+             */
+            docs?: string;
             details: components["schemas"]["ErrorDetails"];
         };
         ErrorDetails: {
@@ -278,12 +283,29 @@ export interface components {
             fields?: {
                 [key: string]: components["schemas"]["FieldProblem"];
             };
+            /** @description RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress. */
+            reason?: string;
+            /** @description RATE_LIMIT.exceeded: whose requests count: principal, source or tenant. */
+            per?: string;
+            /** @description The limit that was reached. */
+            max?: number;
+            /** @description RATE_LIMIT.exceeded: the time in which no more than max are accepted. */
+            window_seconds?: number;
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
             /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
             supported?: string[];
+            /** @description CONFLICT.code.exists: whether the code that has this text is deleted. */
+            soft_deleted?: boolean;
+            /**
+             * Format: date-time
+             * @description CONFLICT.idempotency.payload_mismatch: when the key was used with the other payload.
+             */
+            first_used_at?: string;
+            /** @description CONFLICT.etag.mismatch: the current entity tag. */
+            etag?: string;
             /** @description VALIDATION.body.json: the number of characters before the error. */
             position?: number;
             /** @description The refund that the payment provider rejected. A later outcome can be read by its id. */
@@ -445,6 +467,8 @@ export interface components {
             row: number;
             id: string | null;
             status: number;
+            /** @description The entity tag of an updated code, which if_match takes next. */
+            etag?: string;
             error?: components["schemas"]["RowError"];
         };
         Session: {
@@ -2251,4 +2275,4 @@ export type StripeObject = components['schemas']['StripeObject']
 export type Tokens = components['schemas']['Tokens']
 export type WebhookEvent = components['schemas']['WebhookEvent']
 export type WebhookEventData = components['schemas']['WebhookEventData']
-export type KnownErrorCode = 'AUTH.invalid_credentials' | 'AUTH.token.expired' | 'AUTHZ.csrf.origin' | 'AUTHZ.csrf.token' | 'AUTHZ.field.denied' | 'AUTHZ.filter.denied' | 'AUTHZ.request.denied' | 'AUTHZ.role.denied' | 'AUTHZ.scope.tenant' | 'AUTHZ.scope.token' | 'CODE.invalid' | 'CONFLICT.code.exists' | 'CONFLICT.code.not_combinable' | 'CONFLICT.etag.mismatch' | 'CONFLICT.idempotency.in_progress' | 'CONFLICT.idempotency.payload_mismatch' | 'CONFLICT.not_deleted' | 'CONFLICT.soft_deleted' | 'DEPENDENCY.bad_gateway' | 'DEPENDENCY.timeout' | 'DEPENDENCY.unavailable' | 'GONE.code' | 'GONE.order' | 'GONE.version' | 'INTERNAL.unexpected' | 'NOT_FOUND.cart' | 'NOT_FOUND.charge' | 'NOT_FOUND.code' | 'NOT_FOUND.operation' | 'NOT_FOUND.order' | 'NOT_FOUND.refund' | 'NOT_FOUND.route' | 'POLICY.account.locked' | 'POLICY.code.currency' | 'POLICY.code.expired' | 'POLICY.code.inactive' | 'POLICY.export.row_limit' | 'POLICY.legal_hold' | 'POLICY.mfa.required' | 'POLICY.password.change_required' | 'POLICY.refund.declined' | 'POLICY.refund.exceeds_charge' | 'POLICY.refund.no_account' | 'POLICY.refund.repeated' | 'PROVIDER.duplicate' | 'RATE_LIMIT.exceeded' | 'TRANSIENT.error' | 'VALIDATION.accept.unsupported' | 'VALIDATION.body.encoding' | 'VALIDATION.body.invalid' | 'VALIDATION.body.json' | 'VALIDATION.body.too_deep' | 'VALIDATION.body.too_large' | 'VALIDATION.code.charset' | 'VALIDATION.code.length.exceeds' | 'VALIDATION.content_type.unsupported' | 'VALIDATION.csv.columns' | 'VALIDATION.csv.header' | 'VALIDATION.csv.malformed' | 'VALIDATION.csv.row_too_long' | 'VALIDATION.csv.too_many_rows' | 'VALIDATION.cursor.invalid' | 'VALIDATION.date.range' | 'VALIDATION.datetime.timezone_required' | 'VALIDATION.email' | 'VALIDATION.field.enum' | 'VALIDATION.field.format' | 'VALIDATION.field.length' | 'VALIDATION.field.range' | 'VALIDATION.field.required' | 'VALIDATION.field.type' | 'VALIDATION.field.unknown' | 'VALIDATION.filter.unknown_key' | 'VALIDATION.filter.value_invalid' | 'VALIDATION.header.invalid' | 'VALIDATION.idempotency_key.charset' | 'VALIDATION.idempotency_key.length' | 'VALIDATION.idempotency_key.required' | 'VALIDATION.if_match.required' | 'VALIDATION.method.not_allowed' | 'VALIDATION.name.charset' | 'VALIDATION.name.length.exceeds' | 'VALIDATION.page_size.invalid' | 'VALIDATION.page_size.max' | 'VALIDATION.page_size.min' | 'VALIDATION.reason.required' | 'VALIDATION.request.invalid' | 'VALIDATION.sort.field' | 'VALIDATION.url.private_range'
+export type KnownErrorCode = 'AUTH.invalid_credentials' | 'AUTH.token.expired' | 'AUTHZ.csrf.origin' | 'AUTHZ.csrf.token' | 'AUTHZ.field.denied' | 'AUTHZ.filter.denied' | 'AUTHZ.request.denied' | 'AUTHZ.role.denied' | 'AUTHZ.scope.tenant' | 'AUTHZ.scope.token' | 'CODE.invalid' | 'CONFLICT.code.exists' | 'CONFLICT.code.not_combinable' | 'CONFLICT.code.transition' | 'CONFLICT.etag.mismatch' | 'CONFLICT.idempotency.in_progress' | 'CONFLICT.idempotency.payload_mismatch' | 'CONFLICT.not_deleted' | 'CONFLICT.soft_deleted' | 'DEPENDENCY.bad_gateway' | 'DEPENDENCY.timeout' | 'DEPENDENCY.unavailable' | 'GONE.code' | 'GONE.order' | 'GONE.version' | 'INTERNAL.unexpected' | 'NOT_FOUND.cart' | 'NOT_FOUND.charge' | 'NOT_FOUND.code' | 'NOT_FOUND.operation' | 'NOT_FOUND.order' | 'NOT_FOUND.refund' | 'NOT_FOUND.route' | 'POLICY.account.locked' | 'POLICY.code.currency' | 'POLICY.code.expired' | 'POLICY.code.inactive' | 'POLICY.export.row_limit' | 'POLICY.legal_hold' | 'POLICY.mfa.required' | 'POLICY.password.change_required' | 'POLICY.refund.declined' | 'POLICY.refund.exceeds_charge' | 'POLICY.refund.no_account' | 'POLICY.refund.repeated' | 'PROVIDER.duplicate' | 'RATE_LIMIT.exceeded' | 'TRANSIENT.error' | 'VALIDATION.accept.unsupported' | 'VALIDATION.body.encoding' | 'VALIDATION.body.invalid' | 'VALIDATION.body.json' | 'VALIDATION.body.too_deep' | 'VALIDATION.body.too_large' | 'VALIDATION.code.charset' | 'VALIDATION.code.length.exceeds' | 'VALIDATION.content_type.unsupported' | 'VALIDATION.csv.columns' | 'VALIDATION.csv.header' | 'VALIDATION.csv.malformed' | 'VALIDATION.csv.row_too_long' | 'VALIDATION.csv.too_many_rows' | 'VALIDATION.cursor.invalid' | 'VALIDATION.date.range' | 'VALIDATION.datetime.timezone_required' | 'VALIDATION.email' | 'VALIDATION.field.enum' | 'VALIDATION.field.format' | 'VALIDATION.field.length' | 'VALIDATION.field.range' | 'VALIDATION.field.required' | 'VALIDATION.field.type' | 'VALIDATION.field.unknown' | 'VALIDATION.filter.unknown_key' | 'VALIDATION.filter.value_invalid' | 'VALIDATION.header.invalid' | 'VALIDATION.idempotency_key.charset' | 'VALIDATION.idempotency_key.length' | 'VALIDATION.idempotency_key.required' | 'VALIDATION.if_match.required' | 'VALIDATION.method.not_allowed' | 'VALIDATION.name.charset' | 'VALIDATION.name.length.exceeds' | 'VALIDATION.page_size.invalid' | 'VALIDATION.page_size.max' | 'VALIDATION.page_size.min' | 'VALIDATION.reason.required' | 'VALIDATION.request.invalid' | 'VALIDATION.sort.field' | 'VALIDATION.url.private_range'

@@ -82,6 +82,7 @@ export const errorCatalog = {
   'CONFLICT.soft_deleted': conflict,
   'CONFLICT.not_deleted': conflict,
   'CONFLICT.code.exists': conflict,
+  'CONFLICT.code.transition': conflict,
   'CONFLICT.code.not_combinable': conflict,
   'CONFLICT.idempotency.payload_mismatch': conflict,
   'CONFLICT.idempotency.in_progress': conflict,

@@ -66,7 +66,7 @@ const servers = {
   },
 }
 
-/** Returns the events of the service under this profile as AsyncAPI 3.1, from the event definitions alone. */
+/** Returns the events of the service under this profile as AsyncAPI 3.0, from the event definitions alone. */
 export function asyncapiDocument(settings: Settings, events: DescribedEvents = ofTheService): Json {
   const schemas: Record<string, Json> = {}
   const messagesOf = (
@@ -78,7 +78,7 @@ export function asyncapiDocument(settings: Settings, events: DescribedEvents = o
   const delivered = messagesOf([...events.published, ping], 'delivered', deliveredContent)
   const received = messagesOf(events.received, 'received', receivedContent)
   return {
-    asyncapi: '3.1.0',
+    asyncapi: '3.0.0',
     info: {
       title: 'Commerce API events',
       version,

@@ -9,6 +9,7 @@ import type { Settings } from '#shared/settings/register.ts'
  * 503: the gateway reports a throttled function, a wrong configuration and a failed call alike, as a plain 500.
  */
 export function addGatewayResponses(api: RestApi, settings: Settings): void {
+  const page = settings['errors.docs']
   const invalid = fail('VALIDATION.request.invalid')
   const noRoute = fail('NOT_FOUND.route')
   const noCredentials = fail('AUTH.invalid_credentials', { challenge })
@@ -49,7 +50,7 @@ export function addGatewayResponses(api: RestApi, settings: Settings): void {
       type,
       statusCode: String(failure.http),
       responseHeaders: gatewayHeaders(failure, settings),
-      templates: { 'application/json': JSON.stringify(envelope(failure, '$context.requestId')) },
+      templates: { 'application/json': JSON.stringify(envelope(failure, '$context.requestId', page)) },
     })
   }
 }

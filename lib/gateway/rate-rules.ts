@@ -139,7 +139,9 @@ function pathRule({ name, path, limit, captcha }: PathRate, settings: Settings):
 
 /** WAF sends constant texts: it knows neither the caller's correlation id nor the gateway's request id. */
 const correlationId = 'web-acl'
-export const tooManyRequestsBody = JSON.stringify(envelope(fail('RATE_LIMIT.exceeded'), correlationId))
+export function tooManyRequestsBody(settings: Settings): string {
+  return JSON.stringify(envelope(fail('RATE_LIMIT.exceeded'), correlationId, settings['errors.docs']))
+}
 
 /**
  * Returns a block action with 429 in the error envelope. A custom response of WAF takes precedence over the gateway's

@@ -71,7 +71,7 @@ export function webAcl(scope: Construct, api: RestApi, props: WebAclProps & { bl
     ...(tokenDomains.length > 0 && { tokenDomains }),
     captchaConfig: { immunityTimeProperty: { immunityTime: immunitySeconds } },
     customResponseBodies: {
-      TooManyRequests: { contentType: 'APPLICATION_JSON', content: tooManyRequestsBody },
+      TooManyRequests: { contentType: 'APPLICATION_JSON', content: tooManyRequestsBody(settings) },
     },
     rules: [
       props.blocked,

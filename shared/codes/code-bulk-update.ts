@@ -5,6 +5,7 @@ import { invalidFields } from '../platform/request/invalid-fields.ts'
 import { ifMatchRequired } from '../platform/request/parse-headers.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeChanges } from './code.ts'
+import { codeEtag } from './code-store.ts'
 import { type CodeUpdate, updateCode } from './update-code.ts'
 
 const Target = v.object({ id: v.string(), if_match: v.optional(v.pipe(v.string(), v.trim()), '') })
@@ -35,6 +36,8 @@ export const codeBulkUpdate = bulkSaga<{ items: Record<string, unknown>[] }, Rec
   keyOf: ({ id }) => (typeof id === 'string' ? id : ''),
   namedId: ({ id }) => (typeof id === 'string' && id.length <= maxNamedId ? id : null),
   decide: (item, context) =>
-    updateCode(codeUpdateOf(item, context.settings), context, ({ id }) => ({ status: 200, id })),
+    updateCode(codeUpdateOf(item, context.settings), context, (code) => {
+      return { status: 200, id: code.id, etag: codeEtag(code, context.settings) }
+    }),
   deniedAction: ({ id }) => ({ action: 'update', area: 'codes', id }),
 })

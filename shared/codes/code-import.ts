@@ -10,7 +10,7 @@ import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { Code, makeCode } from './code.ts'
 import { type LiveState, liveStates, updateTrigger } from './code-states.ts'
-import { newCode } from './code-store.ts'
+import { codeCreation } from './code-store.ts'
 import { codeTextOf } from './code-text.ts'
 
 /** A row: the body of POST /codes, and the state of the code. */
@@ -35,9 +35,9 @@ function importedRows(text: string, settings: Settings): CsvRow[] {
  */
 function importedCode(
   { cells, problem }: CsvRow,
-  context: Pick<RequestContext, 'newId' | 'settings' | 'scope' | 'caller'>,
+  context: Pick<RequestContext, 'newId' | 'settings' | 'scope' | 'caller' | 'table'>,
 ): RowDecision {
-  const { newId, settings, scope, caller } = context
+  const { newId, settings, scope, caller, table } = context
   if (problem) throw fail(problem.code, { details: { ...problem.details } })
   // Importing an export that includes deleted codes must not restore them.
   if (cells.soft_deleted?.toLowerCase() === 'true' || cells.state === 'soft_deleted')
@@ -50,7 +50,7 @@ function importedCode(
   checkState(parsed.output.state, context)
   const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
   const code = makeCode(parsed.output, origin, settings)
-  return { status: 201, id: code.id, writes: newCode(code) }
+  return { status: 201, id: code.id, ...codeCreation(code, table) }
 }
 
 /**

@@ -1,4 +1,6 @@
 import { smallestId } from '../platform/base/clock.ts'
+import { type Failure, fail } from '../platform/base/failure.ts'
+import type { Revisable } from '../platform/idempotency/decision.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { entityTag } from '../platform/request/parse-headers.ts'
@@ -47,6 +49,28 @@ export function newCode(code: Code): Write[] {
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
     create(lockItem(code), 'CONFLICT.code.exists'),
   ]
+}
+
+/** Returns the effects of a new code. @throws CONFLICT.code.exists at the commit if another code has its text */
+export function codeCreation(code: Code, table: Table): Pick<Revisable<never>, 'writes' | 'onConflict'> {
+  return {
+    writes: newCode(code),
+    async onConflict(existing) {
+      if (existing?.code_id === undefined) throw fail('INTERNAL.unexpected')
+      throw await textTaken(existing, code.tenant_id, table)
+    },
+  }
+}
+
+/**
+ * Returns the failure of a code whose text is taken. It says whether the other code is deleted, as that one can be restored
+ * instead.
+ * @param lock the uniqueness lock of the text
+ */
+export async function textTaken(lock: Item, tenant: string, table: Table): Promise<Failure> {
+  const other = await table.get(keyOf(tenant, 'code', String(lock.code_id)))
+  const details = other && { soft_deleted: asCode(other).soft_deleted }
+  return fail('CONFLICT.code.exists', details && { details })
 }
 
 /** Replaces a code if it has not changed since it was read and the trigger may start from its state. */

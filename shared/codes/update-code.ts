@@ -21,7 +21,8 @@ type Updated<Response> = Response & Revisable<Updated<Response>>
  * Decides an update of one code, alone or as a row of a batch. If the code changes before the commit, decides again
  * from the changed code: If-Match: * still holds, an entity tag does not.
  * @param responseOf returns the response from the changed code
- * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.etag.mismatch, VALIDATION.date.range
+ * @throws NOT_FOUND.code, AUTHZ.field.denied, CONFLICT.soft_deleted, CONFLICT.code.transition, CONFLICT.etag.mismatch,
+ * VALIDATION.date.range
  */
 export async function updateCode<Response extends object>(
   { id, precondition, changes }: CodeUpdate,
@@ -56,5 +57,5 @@ export async function updateCode<Response extends object>(
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
   if (to === undefined || to === state || mayMove(state, to, settings)) return
   const allowed = liveStates.filter((one) => mayMove(state, one, settings))
-  throw failField('AUTHZ.field.denied', 'state', { reason: 'transition', allowed, actual: to })
+  throw failField('CONFLICT.code.transition', 'state', { reason: 'transition', allowed, actual: to })
 }

@@ -92,7 +92,7 @@ export function outcomeOf(
 
 /** Returns a failure in the form of the envelope, for later reads. */
 export function errorOf(failure: Failure, { correlation_id }: Operation): ErrorEnvelope['error'] {
-  return envelope(failure, correlation_id).error
+  return envelope(failure, correlation_id, null).error
 }
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0))

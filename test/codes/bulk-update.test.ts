@@ -29,7 +29,7 @@ describe('POST /codes:bulkUpdate', () => {
     const answer = await calls.bulkUpdate(editor(tenant), items)
     expect(answer).toMatchObject({ status: 207, headers: { 'Idempotency-Status': 'stored' } })
     expect(answer.json).toEqual({
-      items: made.map(({ id }, n) => ({ row: n + 1, id, status: 200 })),
+      items: made.map(({ id }, n) => ({ row: n + 1, id, status: 200, etag: expect.any(String) })),
       counts: { total: maxItems, succeeded: maxItems, failed: 0 },
     })
     const stored = new Map((await service.items(tenant, 'code')).map((item) => [item.id, item]))
@@ -91,7 +91,7 @@ test('too many items that are no objects are one error, so a small request has a
 
 describe('an item of a bulk update', () => {
   test.each<[string, object, number, string, object?]>([
-    ['with a stale tag', { if_match: '"stale"' }, 412, 'CONFLICT.etag.mismatch', {}],
+    ['with a stale tag', { if_match: '"stale"' }, 412, 'CONFLICT.etag.mismatch'],
     ['without a tag', { if_match: undefined }, 428, 'VALIDATION.if_match.required'],
     ['with an empty tag', { if_match: ' ' }, 428, 'VALIDATION.if_match.required'],
     ['with a tag that is a number', { if_match: 1 }, 400, 'VALIDATION.field.type'],
@@ -161,6 +161,18 @@ describe('an item of a bulk update', () => {
     expect(results).toEqual([200, 200, 200, stale, stale, stale])
     const names = (await service.items(tenant, 'code')).map(({ name, version }) => [name, version])
     expect(names).toEqual(made.map(() => ['First', 2]))
+  })
+
+  test('returns the tag that its next update needs', async () => {
+    const tenant = newTenant()
+    let items = (await itemsOf(tenant, 3)).map((one) => ({ ...one, name: 'First' }))
+    for (const name of ['Second', 'Third']) {
+      const answer = await calls.bulkUpdate(editor(tenant), items)
+      expect(resultsOf(answer)).toEqual([200, 200, 200])
+      const rows: { id: string; etag: string }[] = answer.json.items
+      for (const { id, etag } of rows) expect((await calls.read(editor(tenant), id)).headers.ETag).toBe(etag)
+      items = rows.map(({ id, etag }) => ({ id, if_match: etag, name }))
+    }
   })
 
   test('that is repeated with if_match * is updated each time, in order', async () => {

@@ -118,4 +118,13 @@ describe('the text of a code', () => {
     expect((await calls.create(editor('unique-too'), validCode({ code: 'ONCE-1' }))).status).toBe(201)
     expect(await service.items('unique', 'code')).toMatchObject([json])
   })
+
+  test('is taken by a deleted code, too, and the error tells the two cases apart', async () => {
+    const { id } = await made(calls, 'taken', { code: 'TAKEN' })
+    const detailsOf = async () =>
+      (await calls.create(editor('taken'), validCode({ code: 'TAKEN' }))).json.error.details
+    expect(await detailsOf()).toEqual({ soft_deleted: false })
+    await calls.softDelete(editor('taken'), id)
+    expect(await detailsOf()).toEqual({ soft_deleted: true })
+  })
 })

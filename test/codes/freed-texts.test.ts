@@ -29,6 +29,7 @@ describe('if a soft delete frees the text of a code', () => {
     const before = await stored(other, tenant, first.id)
     const refused = await restore(editor, first.id)
     expect(outcome(refused)).toBe('409 CONFLICT.code.exists')
+    expect(refused.json.error.details).toEqual({ soft_deleted: false })
     expect(JSON.stringify(refused)).not.toContain(second.id)
     expect(await stored(other, tenant, first.id)).toEqual(before)
     expect((await locks(other, tenant)).FREE).toBe(second.id)

@@ -70,6 +70,14 @@ describe('the rows of a batch', () => {
     )
   })
 
+  test('keep their entity tags when the batch is resumed', async () => {
+    const rows = rowsOf(2)
+    const tagged = (row: Row) => (row.n === 0 ? { ...done(row), etag: '"0"' } : done(row))
+    const results = await run(rows, tagged)
+    expect(results.map(({ etag }) => etag)).toEqual(['"0"', undefined])
+    expect(await run(rows, never)).toEqual(results)
+  })
+
   test('that are not done are executed, and no others', async () => {
     const rows = rowsOf(60)
     await mark(

@@ -128,8 +128,11 @@ describe.each(all.filter(({ ifMatch }) => ifMatch).map((route) => [route.operati
       const { ETag: current = '' } = (await service.call({ path: resource, as: admin })).headers
       const withTags = (headers: Record<string, string>) =>
         service.call({ ...call, headers: { ...call.headers, 'If-Match': current, ...headers } })
-      for (const tags of [{ 'If-Match': '"stale"' }, { 'If-Match': '*', 'If-None-Match': current }])
-        expectEnvelope(await withTags(tags), 412, 'CONFLICT.etag.mismatch')
+      for (const tags of [{ 'If-Match': '"stale"' }, { 'If-Match': '*', 'If-None-Match': current }]) {
+        const rejected = await withTags(tags)
+        expectEnvelope(rejected, 412, 'CONFLICT.etag.mismatch')
+        expect(rejected.json.error.details).toEqual({ etag: current })
+      }
       const { status } = await withTags({ 'If-None-Match': '"stale"' })
       expect(status).toBe(route.reply.status(service.settings))
     })

@@ -25,6 +25,7 @@ describe('a tenant with too many pending sagas', () => {
     await expect(check('acme')).rejects.toMatchObject({
       code: 'RATE_LIMIT.exceeded',
       headers: { 'Retry-After': '60' },
+      details: { reason: 'requests_pending', max: full },
     })
     await expect(check('other')).resolves.toBeUndefined()
   })

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { newId } from '#shared/platform/base/clock.ts'
+import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import type { Saga } from '#shared/platform/idempotency/decision.ts'
 import { addPendingSaga, firstEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/record.ts'
@@ -26,6 +26,7 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
   const keyed = {
     key: recordKey(tenant, 'u1', 'POST /tests/pay', payment.id),
     payloadHash: fingerprint(payment),
+    firstUsedAt: timestamp(clock.now()),
     expiresAt: Math.floor(clock.now() / 1000) + 60,
     tenant,
   }

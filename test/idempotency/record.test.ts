@@ -12,6 +12,7 @@ import {
 const keyed = {
   key: { pk: 'idempotency#x', sk: 'record' },
   payloadHash: 'hash',
+  firstUsedAt: '2026-03-01T12:00:00.000Z',
   expiresAt: 1000,
   tenant: 'acme',
 }
@@ -85,6 +86,7 @@ describe('a stored response', () => {
     expect(stored(undefined)).toEqual({
       ...keyed.key,
       payload_hash: 'hash',
+      first_used_at: keyed.firstUsedAt,
       expires_at: 1000,
       state: 'complete',
       status: 201,
@@ -98,6 +100,7 @@ describe('a pending record', () => {
     expect(pendingRecord(keyed, { state: { id: 1 } }, lease)).toEqual({
       ...keyed.key,
       payload_hash: 'hash',
+      first_used_at: keyed.firstUsedAt,
       expires_at: 1000,
       state: 'pending',
       saga: { state: { id: 1 } },

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { Denial, fail } from '#shared/platform/base/failure.ts'
 import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
 import { asRecord, type PendingRecord } from '#shared/platform/idempotency/record.ts'
@@ -60,6 +61,15 @@ describe('a decision under a key', () => {
     expect(await codeOf(once(undefined, keyedRequest(runtime, { amount: 6 })))).toBe(
       'CONFLICT.idempotency.payload_mismatch',
     )
+  })
+
+  test('is rejected with the time of the first request', async () => {
+    const details = { first_used_at: timestamp(runtime.clock.now()) }
+    await once()
+    runtime.clock.advance(1000)
+    await once()
+    const other = once(undefined, keyedRequest(runtime, { amount: 6 }))
+    await expect(other).rejects.toMatchObject({ details })
   })
 
   test('runs again once its record has expired', async () => {
@@ -423,6 +433,15 @@ describe('a request whose key is in progress', () => {
       'CONFLICT.idempotency.payload_mismatch',
     )
     expect(runtime.clock.now()).toBe(from)
+  })
+
+  test('that another request has completed is rejected with the time of the first one', async () => {
+    const details = { first_used_at: timestamp(runtime.clock.now()) }
+    await leavePending()
+    runtime.clock.advance(60_000)
+    await once(paying())
+    const other = once(paying(), keyedRequest(runtime, { amount: 6 }))
+    await expect(other).rejects.toMatchObject({ details })
   })
 
   test('takes over at the end of the lease', async () => {

@@ -1,4 +1,4 @@
-import { newId, startBudget } from '#shared/platform/base/clock.ts'
+import { newId, startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
 import type { Decision, KeyedRun, Run, Saga } from '#shared/platform/idempotency/decision.ts'
 import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/record.ts'
@@ -16,6 +16,7 @@ export function keyedRequest({ clock }: MemoryRuntime, payload: object = { amoun
     key: recordKey(tenant, 'u1', 'POST /pay', 'k'),
     payloadHash: fingerprint(payload),
     tenant,
+    firstUsedAt: timestamp(clock.now()),
     expiresAt: Math.floor(clock.now() / 1000) + lifetimeSeconds,
   }
 }

@@ -281,6 +281,7 @@ describe('a problem with a parameter', () => {
     [{ deleted: 'true', include_deleted: 'false' }, 'deleted', { ...withDeleted, actual: 4 }],
     [{ state: 'soft_deleted', include_deleted: 'false' }, 'state', { ...withDeleted, actual: 12 }],
     [{ state: 'soft_deleted', deleted: 'false' }, 'state', { reason: 'not_with_deleted', actual: 12 }],
+    [{ state: 'soft_deleted', deleted: '0' }, 'state', { reason: 'not_with_deleted', actual: 12 }],
     [{ 'uses.gt': '3', 'uses.lte': '2' }, 'uses', { reason: 'range', min: 3, actual: 2 }],
     [
       { 'created_at.gte': '2026-03-02T01:00:00+01:00', 'created_at.lte': '2026-03-01T12:00:00Z' },
@@ -329,6 +330,10 @@ describe('deleted items', () => {
     [{ deleted: 'true' }, 'only'],
     [{ include_deleted: 'true', deleted: 'true' }, 'only'],
     [{ include_deleted: 'false', deleted: 'false' }, 'excluded'],
+    [{ include_deleted: '0', deleted: 'false' }, 'excluded'],
+    [{ include_deleted: '1' }, 'included'],
+    [{ include_deleted: 'true', deleted: '1' }, 'only'],
+    [{ state: 'soft_deleted', deleted: '1' }, 'only'],
     [{ state: 'soft_deleted' }, 'included'],
     [{ state: 'soft_deleted', include_deleted: 'true' }, 'included'],
     [{ state: 'soft_deleted', deleted: 'true' }, 'only'],

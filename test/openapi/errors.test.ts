@@ -12,7 +12,7 @@ import { discountCalls } from '#test/discounts/discount-calls.ts'
 import { newEmail, verifyCode } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
-import { localSettings, profile } from '#test/support/settings.ts'
+import { localSettings, otherSettings, profile } from '#test/support/settings.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of every shape
 type Any = any
@@ -150,7 +150,12 @@ describe('the web ACL', () => {
   })
 
   test('sends a constant correlation id', async () => {
-    const { correlation_id } = JSON.parse(tooManyRequestsBody).error
+    const { correlation_id } = JSON.parse(tooManyRequestsBody(localSettings)).error
     expect(await page('docs/behavior.md')).toContain(`constant correlation id \`${correlation_id}\``)
+  })
+
+  test('sends the address of the error', () => {
+    const { docs } = JSON.parse(tooManyRequestsBody(otherSettings)).error
+    expect(docs).toBe(`${otherSettings['errors.docs']}#RATE_LIMIT.exceeded`)
   })
 })

@@ -65,6 +65,15 @@ describe('openapi.json', () => {
     expect(names.includes('Idempotency-Key')).toBe(route.idempotency !== 'none')
   })
 
+  test('has no default for a boolean parameter, which generated clients would spell as their language does', () => {
+    const booleans = Object.values<Any>(inline.paths)
+      .flatMap((methods) => Object.values<Any>(methods))
+      .flatMap(({ parameters = [] }) => parameters)
+      .filter(({ schema }) => schema?.type === 'boolean')
+    expect(booleans.map(({ name }) => name)).toEqual(expect.arrayContaining(['include_deleted', 'deleted']))
+    for (const { schema } of booleans) expect(schema).not.toHaveProperty('default')
+  })
+
   test('uses one name for an operation, its tag and its function', () => {
     const ids = Object.values<Any>(kept.paths).flatMap((methods) =>
       Object.values<Any>(methods).map(({ operationId }) => operationId),

@@ -6,6 +6,7 @@ import { errorsPage } from '#bin/describe/reference/pages.ts'
 import { routes } from '#functions/routes.ts'
 import { customerColumns } from '#shared/customers/customer.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
+import { envelope, fail } from '#shared/platform/base/failure.ts'
 import { importColumns } from '#shared/settings/import-columns.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { isWorthRetrying, nextWait } from '../../client/retry.ts'
@@ -33,6 +34,13 @@ function rowOf(page: string, code: ErrorCode) {
 }
 
 describe('the page of errors', () => {
+  test.each(codes)('has the row to which the docs of %s lead', async (code) => {
+    const { docs = '' } = envelope(fail(code), 'c', 'https://docs.example.com/errors.html').error
+    const { origin, pathname, hash } = new URL(docs)
+    expect(origin + pathname).toBe('https://docs.example.com/errors.html')
+    expect(await errorsPage(markdown, localSettings)).toContain(`<a id="${hash.slice(1)}">`)
+  })
+
   test.each(codes)('gives advice for %s', async (code) => {
     expect(rowOf(await errorsPage(markdown, localSettings), code).advice).toMatch(/\w/)
   })

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { endpoint } from '#functions/refunds/create-refund/endpoint.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { fingerprint, recordKey } from '#shared/platform/idempotency/record.ts'
 import { type Outcome, runOnce } from '#shared/platform/idempotency/run-once.ts'
 import { openWork, type RequestContext } from '#shared/platform/request/context.ts'
@@ -95,7 +96,8 @@ async function send({
   const run = runOf({ ...endpoint, saga } as unknown as Endpoint, context, async () =>
     endpoint.decide({ body } as never, ofRequest),
   )
-  const payload = { payloadHash: fingerprint(body), expiresAt: recordExpiry(context), tenant }
+  const firstUsedAt = timestamp(context.now())
+  const payload = { payloadHash: fingerprint(body), firstUsedAt, expiresAt: recordExpiry(context), tenant }
   return runOnce({ ...run, keyed: { key: record, ...payload } })
 }
 

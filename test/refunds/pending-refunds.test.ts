@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { type Finding, settleByOperator } from '#bin/commands/settle-refund.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
-import { newId } from '#shared/platform/base/clock.ts'
+import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { maxPendingSagas } from '#shared/platform/idempotency/backlog.ts'
 import { addPendingSaga, firstEntry } from '#shared/platform/idempotency/pending-saga.ts'
@@ -63,6 +63,7 @@ async function interrupt(tenant: string): Promise<Refund> {
   const keyed = {
     key: recordKey(tenant, 'u1', 'POST /v1/refunds', refund.id),
     payloadHash: fingerprint(refund),
+    firstUsedAt: timestamp(clock.now()),
     expiresAt: Math.floor(clock.now() / 1000) + 86_400,
     tenant,
   }

@@ -33,14 +33,17 @@ describe('Accept', () => {
     ['text/html;a="x,y;z", application/json', json],
     ['application/health+json', 'application/health+json'],
     ['application/json', 'application/health+json'],
+    ['application/json', csv],
+    ['application/*', csv],
   ])('%j accepts %s', (accept, mediaType) => {
     expect(takes(accept, mediaType)).toBe(true)
   })
 
   test.each([
-    ['application/json', csv],
-    ['application/*', csv],
     ['text/html', json],
+    ['text/html', csv],
+    ['text/csv', json],
+    ['text/csv;q=0, application/json;q=0', csv],
     ['application/json;q=0', json],
     ['application/json;Q=0.000', json],
     ['application/json;q=0, */*', json],

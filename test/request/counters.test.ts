@@ -61,6 +61,20 @@ describe('several counters of one request', () => {
     await expect(count(hinted, other)).rejects.not.toMatchObject({ details: { b: 1 } })
   })
 
+  test('return the details of the one with the longest wait', async () => {
+    const [short, long] = [
+      { ...address, details: { max: 2 } },
+      { ...source, limit: 2, details: { max: 3 } },
+    ]
+    for (const order of [
+      [short, long],
+      [long, short],
+    ]) {
+      for (let n = 0; n < 2; n += 1) await count(...order).catch(() => undefined)
+      await expect(count(...order)).rejects.toMatchObject({ ...refused(300), details: { max: 3 } })
+    }
+  })
+
   test('admit no more concurrent requests than the limit', async () => {
     const burst = Array.from({ length: 10 }, () =>
       count({ ...address, subject: [crypto.randomUUID()] }, source),

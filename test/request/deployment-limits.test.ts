@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
+import { defineEndpoint, type Endpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type Answer, type Service, startService } from '#test/support/service.ts'
@@ -59,14 +59,16 @@ const limit = (limit: number, changes: Partial<Limit> = {}): Limit => {
 }
 
 /** Starts a service whose endpoints have these limits each, on a table in memory. */
-async function serve(...limits: Limit[]) {
+const serve = (...limits: Limit[]) => serveOnly(endpoints, limits)
+
+async function serveOnly(only: Endpoint[], limits: Limit[]) {
   const settings = profile('shared/settings/profiles/local.json', {
     'limits.other': limits.length > 0 ? { 'tests.counted': limits, 'tests.other': limits } : {},
   })
   const service = await startService({
     settings,
     clock: { ...systemClock, now: () => now, jitter: () => jitter },
-    only: endpoints,
+    only,
     transit: async ({ name, effect }) => {
       calls.push(name)
       await beforeCall(name)
@@ -108,6 +110,29 @@ test('concurrent requests with one key count as one', async () => {
   const statuses = answers.map(({ headers }) => headers['Idempotency-Status'])
   expect(statuses.toSorted()).toEqual(['replayed', 'replayed', 'stored'])
   expect(await admitted(call)).toBe(4)
+})
+
+describe('a rejection', () => {
+  test.each<[string, Limit]>([
+    ['requests', limit(2)],
+    ['failures', limit(2, { counts: 'failures', windowSeconds: 600 })],
+    ['a tenant, whatever the number of its windows', limit(250, { per: 'tenant' })],
+  ])('of a known caller names the limit of %s', async (_, configured) => {
+    const call = await serve(configured)
+    await admitted(() => call('caller'))
+    const { json } = await call('caller')
+    const { counts: reason, per, limit: max, windowSeconds: window_seconds } = configured
+    expect(json.error.details).toEqual({ reason, per, max, window_seconds })
+  })
+
+  test('of an anonymous caller names no limit', async () => {
+    const { access: _, ...open } = { ...counted, auth: 'none' as const }
+    const only = [defineEndpoint(open, { decide: () => ok({}) })]
+    const call = await serveOnly(only, [limit(2, { per: 'source' })])
+    await admitted(call)
+    expect((await call()).json.error).toMatchObject({ code: 'RATE_LIMIT.exceeded', details: {} })
+    expect((await call()).json.error.details).toEqual({})
+  })
 })
 
 test('each operation has its own windows', async () => {

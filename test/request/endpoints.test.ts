@@ -309,6 +309,7 @@ describe('a response', () => {
   test('of a read is 412 and not 304 if both conditions say so', async () => {
     const got = await read({ 'If-Match': '"v0"', 'If-None-Match': etag })
     expect(outcome(got)).toBe('412 CONFLICT.etag.mismatch')
+    expect(got.json.error.details).toEqual({ etag })
     expect(service.lines).toMatchObject([{ status: 412, failure: { code: 'CONFLICT.etag.mismatch' } }])
   })
 
@@ -811,7 +812,10 @@ describe('an Idempotency-Key', () => {
     const as = { ...editor, role: 'Admin' }
     await make({ as, ...key('k') })
     const headers = { ...key('k').headers, ...invalid.headers }
-    expect(statusOf(await make({ as, ...invalid, headers }))).toBe(expected)
+    const answer = await make({ as, ...invalid, headers })
+    expect(statusOf(answer)).toBe(expected)
+    const firstUse = { first_used_at: new Date(now).toISOString() }
+    if (expected === mismatch) expect(answer.json.error.details).toEqual(firstUse)
   })
 
   test('that is new or has expired changes nothing for an invalid request', async () => {
@@ -991,11 +995,12 @@ describe('a header', () => {
     expect((await change({ 'X-Reason': 'nine char' })).status).toBe(200)
   })
 
-  test('Accept must include the media type of the response', async () => {
+  test('Accept must include the media type of the response, or JSON', async () => {
     const csv = (accept: string) => service.call({ path: '/exports', headers: { Accept: accept } })
-    const got = await csv('application/json')
+    const got = await csv('application/xml')
     expect(got).toMatchObject({ status: 406, json: { error: { details: { supported: ['text/csv'] } } } })
     expect((await csv('text/csv')).status).toBe(200)
+    expect((await csv('application/json')).status).toBe(200)
     expect((await read({ Accept: 'text/csv' })).status).toBe(406)
   })
 })

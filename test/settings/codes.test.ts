@@ -9,6 +9,7 @@ import { each, newTenantOf, type Options, type Row, type Tenant, testChanges } f
 
 const exists = '409 CONFLICT.code.exists'
 const deleted = '409 CONFLICT.soft_deleted'
+const noMove = '409 CONFLICT.code.transition'
 
 /** Creates a code for each change. */
 const creates =
@@ -16,8 +17,8 @@ const creates =
   ({ create, editor }: Tenant) =>
     each(changes, async (change) => outcome(await create(editor, validCode(change))))
 
-/** Returns the new state, or why it was refused. */
-const reasonOf = ({ json }: Answer): string => json.error?.details.fields.state.reason ?? json.state
+/** Returns the new state, or the status and the code of its refusal. */
+const moveOf = (answer: Answer): string => answer.json.state ?? outcome(answer)
 
 /** Makes a code and deletes it. */
 async function makeDeleted({ make, softDelete, editor }: Tenant) {
@@ -103,7 +104,7 @@ const rows: Row[] = [
     const move =
       (id: string) =>
       async ([by, state]: readonly [typeof admin, string]) =>
-        reasonOf(await update(by, id, '*', { state, name: 'Moved' }))
+        moveOf(await update(by, id, '*', { state, name: 'Moved' }))
     const [draft, archived] = [
       await seeded(service, tenant, { state: 'draft' }),
       await seeded(service, tenant, { state: 'archived' }),
@@ -126,16 +127,16 @@ const rows: Row[] = [
       move(archived.id),
     )
     return [...moves, (await update(admin, draft.id, '*', { name: 'Kept' })).json.state, ...ofArchived]
-  }, ['role', 'transition', 'active', 'active', 'transition', 'active', 'transition', 'draft']],
+  }, ['403 AUTHZ.field.denied', noMove, 'active', 'active', noMove, 'active', noMove, 'draft']],
   ['codes.transitions', [{ from: 'draft', to: 'active' }],
     // No transition ends at soft_deleted, and none restores a code that an Admin may update.
     async (tenant) => {
     const { update, admin, service } = tenant
     const { id } = await makeDeleted(tenant)
     const end = outcome(await update(admin, id, '*', { state: 'soft_deleted' }))
-    const restored = reasonOf(await update(admin, id, '*', { state: 'active' }))
+    const restored = moveOf(await update(admin, id, '*', { state: 'active' }))
     return [end, restored, (await stored(service, tenant.tenant, id))?.state]
-  }, ['400 VALIDATION.field.enum', 'transition', 'soft_deleted']],
+  }, ['400 VALIDATION.field.enum', noMove, 'soft_deleted']],
   ['codes.stateAfterRestore', 'initial', async ({ service, tenant, softDelete, restore, editor }) => {
     const { id } = await seeded(service, tenant, { state: 'archived' })
     await softDelete(editor, id)

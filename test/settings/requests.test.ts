@@ -89,6 +89,8 @@ const rows: Row[] = [
     const { details } = (await place({ cart_id: 1, currency: 1 })).json.error
     return [Object.keys(details), details.errors?.map(({ field }: { field: string }) => field)]
   }, [['fields', 'errors'], ['cart_id', 'currency']]],
+  ['errors.docs', 'https://docs.example.com/errors.html', async ({ place }) => (await place({ cart_id: 1 })).json.error.docs,
+    'https://docs.example.com/errors.html#VALIDATION.field.type'],
   ['errors.expiredToken', 'AUTH.invalid_credentials',
     async ({ orders }) => outcome(await orders('', { as: { expiresInSeconds: -60 } })), '401 AUTH.invalid_credentials'],
   ['errors.unsupportedMedia', 400, placed({ headers: { 'Content-Type': 'text/plain' } }),

@@ -48,6 +48,11 @@ export const errorSchema: Json = opened({
           description: 'True if the same request, with the same Idempotency-Key, may succeed later.',
         },
         correlation_id: { type: 'string', description: 'Quote it when you ask for help.' },
+        docs: {
+          type: 'string',
+          format: 'uri',
+          description: 'The row of the code on the page of errors, if the deployment has one.',
+        },
         details: {
           title: 'ErrorDetails',
           type: 'object',
@@ -57,6 +62,21 @@ export const errorSchema: Json = opened({
               type: 'object',
               description: 'The problem with each rejected field or parameter, by its name.',
               additionalProperties: fieldProblem,
+            },
+            reason: {
+              type: 'string',
+              description:
+                'RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress.',
+            },
+            per: {
+              type: 'string',
+              description: 'RATE_LIMIT.exceeded: whose requests count: principal, source or tenant.',
+            },
+            max: { type: 'integer', format: 'int64', description: 'The limit that was reached.' },
+            window_seconds: {
+              type: 'integer',
+              format: 'int64',
+              description: 'RATE_LIMIT.exceeded: the time in which no more than max are accepted.',
             },
             required_scopes: {
               ...texts,
@@ -72,6 +92,17 @@ export const errorSchema: Json = opened({
               description:
                 'The media types that the operation supports (415), or the methods of the path (405).',
             },
+            soft_deleted: {
+              type: 'boolean',
+              description: 'CONFLICT.code.exists: whether the code that has this text is deleted.',
+            },
+            first_used_at: {
+              type: 'string',
+              format: 'date-time',
+              description:
+                'CONFLICT.idempotency.payload_mismatch: when the key was used with the other payload.',
+            },
+            etag: { type: 'string', description: 'CONFLICT.etag.mismatch: the current entity tag.' },
             position: {
               type: 'integer',
               minimum: 0,

@@ -52,6 +52,8 @@ const values: Record<string, unknown> = {
   'RejectedRow.code': 'VALIDATION.email',
   'RejectedRow.field': 'email',
   'RowResult.status': ({ operation }: Shown) => (operation === 'codes.bulk-update' ? 200 : 201),
+  'RowResult.etag': ({ operation }: Shown) =>
+    operation === 'codes.bulk-update' ? '"5Vq3bC1mXo0f7wZt2uYh9aKdLrE"' : undefined,
   'RowResult.error': undefined,
   'BulkResult.RowCounts': { total: 1, succeeded: 1, failed: 0 },
   total: 2,

@@ -29,7 +29,8 @@ export function sharedParameters(settings: Settings): Json {
 
 function pages(settings: Settings): Json {
   const roles = settings['lists.includeDeletedRoles'].join(', ')
-  const deleted = { schema: { type: 'boolean', default: false }, ...openPoint('lists.includeDeletedRoles') }
+  // Without a default: some generated clients send one, in the spelling of their language.
+  const deleted = { schema: { type: 'boolean' }, ...openPoint('lists.includeDeletedRoles') }
   return {
     PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
       schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },

@@ -72,7 +72,7 @@ export function eventsPage(asyncapi: Json): string {
   return textPage(
     'Events',
     `<h1 id="events">Events</h1>
-<p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.1).</p>
+<p>As a document for tools: <a href="asyncapi.json">asyncapi.json</a> (AsyncAPI 3.0).</p>
 <h2 id="published">Published</h2>
 <p>Posted to subscribers: see <a href="receive.html">Receive events</a>. Also on the EventBridge bus of the stack, where <code>detail</code> holds <code>event_id</code>, <code>type</code>,
 <code>version</code>, <code>occurred_at</code>, <code>source</code>, <code>correlation_id</code> and <code>data</code>. A change that is published in

@@ -40,7 +40,7 @@ export const route = defineRoute({
   path: (settings) => settings['codes.bulkUpdate'].path,
   summary: 'Update many discount codes',
   description:
-    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
+    'Updates each code separately, like PATCH /codes/{id}, and returns one result per code, with the entity tag that if_match takes next. The result of a code that cannot be updated has the id that the request names, if it has at most 64 characters. After a failure, a retry with the same Idempotency-Key continues with the remaining codes.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:write',

@@ -1,16 +1,16 @@
 import { Code, makeCode } from '#shared/codes/code.ts'
-import { newCode } from '#shared/codes/code-store.ts'
+import { codeCreation } from '#shared/codes/code-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
-  decide({ body }, { settings, newId, scope, caller }) {
+  decide({ body }, { settings, newId, scope, caller, table }) {
     const origin = { id: newId(), tenant: scope.tenant, createdBy: caller?.sub ?? '' }
     const code = makeCode(body, origin, settings)
     return created(Code.viewOf(code), {
       location: `${route.path}/${code.id}`,
-      writes: newCode(code),
+      ...codeCreation(code, table),
     })
   },
 })

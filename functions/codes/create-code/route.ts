@@ -39,6 +39,6 @@ export const route = defineRoute({
     'CONFLICT.code.exists',
   ],
   uses: [],
-  table: { put: ['code', 'code_lock'] },
+  table: { get: ['code'], put: ['code', 'code_lock'] },
   impact: 'No discount code can be created.',
 })

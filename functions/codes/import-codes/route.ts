@@ -33,6 +33,6 @@ export const route = defineRoute({
     'VALIDATION.csv.too_many_rows',
   ],
   uses: [],
-  table: { query: ['batch'], put: ['batch', 'code', 'code_lock'] },
+  table: { get: ['code'], query: ['batch'], put: ['batch', 'code', 'code_lock'] },
   impact: 'No discount codes can be imported.',
 })

@@ -1,7 +1,7 @@
 import { Code, type CodeView, restoreCode } from '#shared/codes/code.ts'
 import { auditOfChange } from '#shared/codes/code-audit.ts'
 import { mayStart } from '#shared/codes/code-states.ts'
-import { changedCode, codeEtag, readCode, restoreLock } from '#shared/codes/code-store.ts'
+import { changedCode, codeEtag, readCode, restoreLock, textTaken } from '#shared/codes/code-store.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
@@ -10,7 +10,7 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   async decide({ params, precondition }, context) {
-    const { settings, now } = context
+    const { settings, now, table } = context
     return decide()
 
     async function decide(): Promise<Decision<CodeView>> {
@@ -27,7 +27,7 @@ export const endpoint = defineEndpoint(route, {
         async onConflict(existing) {
           // Another code now has the same text, so a retry cannot succeed.
           if (existing?.code_id !== undefined && existing.code_id !== code.id) {
-            throw fail('CONFLICT.code.exists')
+            throw await textTaken(existing, code.tenant_id, table)
           }
           return decide()
         },

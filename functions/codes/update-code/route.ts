@@ -26,6 +26,10 @@ export const route = defineRoute({
     'VALIDATION.datetime.timezone_required',
     'VALIDATION.date.range',
     'CONFLICT.soft_deleted',
+    {
+      code: 'CONFLICT.code.transition',
+      when: (settings) => settings['codes.transitions'].length > 0,
+    },
     'CONFLICT.etag.mismatch',
   ],
   uses: [],

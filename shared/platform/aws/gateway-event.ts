@@ -95,7 +95,7 @@ export function preflightFunction(
           },
           body: undefined,
         }
-      : renderFailure(fail('NOT_FOUND.route'), correlation)
+      : renderFailure(fail('NOT_FOUND.route'), correlation, settings)
     return toResult({
       ...answer,
       headers: {

@@ -108,10 +108,12 @@ export interface ErrorEnvelope {
     retryable: boolean
     correlation_id: string
     details: Details
+    docs?: string
   }
 }
 
-export function envelope(failure: Failure, correlationId: string): ErrorEnvelope {
+/** @param page the address of the page of errors, where each code has a row (setting errors.docs) */
+export function envelope(failure: Failure, correlationId: string, page: string | null): ErrorEnvelope {
   return {
     error: {
       code: failure.code,
@@ -120,6 +122,7 @@ export function envelope(failure: Failure, correlationId: string): ErrorEnvelope
       retryable: failure.retryable,
       correlation_id: correlationId,
       details: failure.details ?? {},
+      ...(page !== null && { docs: `${page}#${failure.code}` }),
     },
   }
 }

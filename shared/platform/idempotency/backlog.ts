@@ -25,7 +25,9 @@ export async function checkBacklog(
   { table, remember }: { table: Pick<Table, 'get'>; remember: Remember },
 ): Promise<void> {
   const tenants = await remember('backlogged tenants', async () => new Set(await readTenants(table)))
-  if (tenants.has(tenant)) throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds })
+  if (!tenants.has(tenant)) return
+  const details = { reason: 'requests_pending', max: maxPendingSagas }
+  throw fail('RATE_LIMIT.exceeded', { retryAfterSeconds, details })
 }
 
 /** Stores which tenants may start no further saga. @param counts the pending sagas of each tenant */

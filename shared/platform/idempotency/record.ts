@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Clock, newId } from '../base/clock.ts'
-import { fail } from '../base/failure.ts'
+import { type Failure, fail } from '../base/failure.ts'
 import type { Item, Key } from '../table/keys.ts'
 import type { Condition, Table } from '../table/table.ts'
 
@@ -48,6 +48,7 @@ export type IdempotencyRecord = FinishedRecord | PendingRecord
 
 type CommonRecord = Key & {
   payload_hash: string
+  first_used_at: string
   /** Seconds since 1970; also the table's TTL attribute. */
   expires_at: number
 }
@@ -81,6 +82,8 @@ export function asRecord(item: Item): IdempotencyRecord {
 export interface KeyedRequest {
   key: Key
   payloadHash: string
+  /** The time of the first request with the key. */
+  firstUsedAt: string
   /** The expiry of a record that is created now, in seconds since 1970. */
   expiresAt: number
   /** The tenant whose data it changes, which an Admin of another one may name. */
@@ -116,6 +119,7 @@ export function finishedRecord(
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
+    first_used_at: keyed.firstUsedAt,
     expires_at: keyed.expiresAt,
     state,
     status: response.status,
@@ -139,6 +143,7 @@ export function pendingRecord(keyed: KeyedRequest, saga: RecordedSaga, lease: Le
   return {
     ...keyed.key,
     payload_hash: keyed.payloadHash,
+    first_used_at: keyed.firstUsedAt,
     // Money may have moved, so the record must outlive the uncertainty.
     expires_at: keyed.expiresAt + (saga.entry === undefined ? 0 : pendingSeconds),
     state: 'pending',
@@ -149,7 +154,12 @@ export function pendingRecord(keyed: KeyedRequest, saga: RecordedSaga, lease: Le
 
 /** @throws CONFLICT.idempotency.payload_mismatch when the key was used with another payload */
 export function checkPayload(record: IdempotencyRecord, keyed: KeyedRequest): void {
-  if (record.payload_hash !== keyed.payloadHash) throw fail('CONFLICT.idempotency.payload_mismatch')
+  if (record.payload_hash !== keyed.payloadHash) throw payloadMismatch(record)
+}
+
+/** Returns the failure of a request whose key was used with another payload, with the time of that use. */
+export function payloadMismatch({ first_used_at }: IdempotencyRecord, cause?: unknown): Failure {
+  return fail('CONFLICT.idempotency.payload_mismatch', { details: { first_used_at }, cause })
 }
 
 /** Longer than any request, so an expired lease belongs to a crashed one; in milliseconds. */

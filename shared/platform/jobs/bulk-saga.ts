@@ -90,6 +90,9 @@ export const BulkView = perSettings((settings) => {
     row: whole,
     id: v.nullable(v.string()),
     status: whole,
+    etag: v.optional(
+      v.pipe(v.string(), v.description('The entity tag of an updated code, which if_match takes next.')),
+    ),
     error: v.optional(v.pipe(error, v.title('RowError'))),
   })
   const fields = {
@@ -110,8 +113,9 @@ function multiStatus(
   return {
     status: 207,
     body: {
-      [items]: results.map(({ index, id, status, error }) => {
-        return { row: index + firstRow, id, status, ...(error && { error }) }
+      [items]: results.map(({ index, id, status, etag, error }) => {
+        const tag = etag !== undefined && { etag }
+        return { row: index + firstRow, id, status, ...tag, ...(error && { error }) }
       }),
       [counts]: { total: results.length, succeeded, failed: results.length - succeeded },
     },

@@ -11,6 +11,8 @@ export interface RowResult {
   status: number
   /** The id of the row's resource, if known. */
   id?: string
+  /** The entity tag of the row's resource, if the operation returns it. */
+  etag?: string
   /** As in the error envelope. */
   error?: { code: string; message_id: string; http: number; retryable: boolean; details: Details }
 }
@@ -19,6 +21,7 @@ export interface RowResult {
 export interface RowDecision extends Revisable<RowDecision> {
   status: number
   id: string
+  etag?: string
 }
 
 export interface Batch<Row> {
@@ -98,8 +101,8 @@ async function runRow<Row>(
 ): Promise<RowResult> {
   try {
     const decision = await batch.decide(row)
-    const committed = await commitDecision(context, decision, ({ status, id }) => {
-      const result = { index, status, id }
+    const committed = await commitDecision(context, decision, ({ status, id, etag }) => {
+      const result = { index, status, id, ...(etag !== undefined && { etag }) }
       return { result, guard: { item: completedRow(batch, result, context), condition: { absent: true } } }
     })
     return 'existing' in committed ? resultOf(committed.existing) : committed.result
@@ -118,7 +121,7 @@ function rowError({ code, http, retryable, details = {} }: Failure): NonNullable
 
 function completedRow(
   batch: Pick<Batch<never>, 'id' | 'resumableSeconds'>,
-  { index, status, id }: Required<Omit<RowResult, 'error'>>,
+  { index, status, id, etag }: Omit<RowResult, 'error'>,
   { clock }: Pick<Run, 'clock'>,
 ): Item {
   return {
@@ -126,12 +129,15 @@ function completedRow(
     sk: sortKeyOf(index),
     status,
     row_id: id,
+    ...(etag !== undefined && { etag }),
     expires_at: Math.floor(clock.now() / 1000) + batch.resumableSeconds,
   }
 }
 
 function resultOf(item: Item): RowResult {
-  return { index: Number(item.sk), status: Number(item.status), id: String(item.row_id) }
+  const { sk, status, row_id, etag } = item
+  const result = { index: Number(sk), status: Number(status), id: String(row_id) }
+  return etag === undefined ? result : { ...result, etag: String(etag) }
 }
 
 function partitionOf(batchId: string): string {

@@ -86,10 +86,15 @@ export function parseListQuery(
   const name = parameterOf(revealing)
   const value = values.get(name) ?? ''
   if (!mayAskForDeleted) throw deniedFilter(name, value, settings)
-  if (includeDeleted === 'false') throw contradiction(name, value, 'include_deleted')
-  if (deletedOnly === 'false') throw contradiction(name, value, 'deleted')
+  if (excludes('include_deleted', includeDeleted)) throw contradiction(name, value, 'include_deleted')
+  if (excludes('deleted', deletedOnly)) throw contradiction(name, value, 'deleted')
   // A filter on deleted items would match nothing if they were excluded.
   return { ...parsed, filters, deleted: parsed.deleted === 'excluded' ? 'included' : parsed.deleted }
+}
+
+/** Returns whether a boolean parameter is sent as false. */
+function excludes(name: string, value: string | undefined): boolean {
+  return value !== undefined && !parseBoolean(name, value)
 }
 
 /** Returns the failure of a filter that the caller's role may not use. */
@@ -135,11 +140,11 @@ function parseDeleted(
 ): ListQuery['deleted'] {
   const included = parseBoolean('include_deleted', include ?? 'false')
   const alone = parseBoolean('deleted', only ?? 'false')
-  for (const [name, asked] of [
-    ['include_deleted', included],
-    ['deleted', alone],
+  for (const [name, asked, text = ''] of [
+    ['include_deleted', included, include],
+    ['deleted', alone, only],
   ] as const) {
-    if (asked && !allowed) throw deniedFilter(name, 'true', settings)
+    if (asked && !allowed) throw deniedFilter(name, text, settings)
   }
   if (include !== undefined && only !== undefined && included !== alone) {
     throw contradiction('deleted', only, 'include_deleted')

@@ -85,9 +85,10 @@ export function integerOf(text: string): number | undefined {
   return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE) + 0
 }
 
-/** @throws VALIDATION.filter.value_invalid */
+/** Parses a boolean. Some languages write `1` and `0`. @throws VALIDATION.filter.value_invalid */
 export function parseBoolean(name: string, text: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true'
+  if (['true', '1'].includes(text)) return true
+  if (['false', '0'].includes(text)) return false
   throw failField('VALIDATION.filter.value_invalid', name, {
     reason: 'boolean',
     allowed: ['true', 'false'],

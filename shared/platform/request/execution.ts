@@ -1,7 +1,14 @@
-import { Failure, fail } from '../base/failure.ts'
+import { timestamp } from '../base/clock.ts'
+import { Failure } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Run } from '../idempotency/decision.ts'
-import { findRecord, fingerprint, type KeyedRequest, recordKey } from '../idempotency/record.ts'
+import {
+  findRecord,
+  fingerprint,
+  type KeyedRequest,
+  payloadMismatch,
+  recordKey,
+} from '../idempotency/record.ts'
 import { principalOf } from '../identity/caller.ts'
 import type { RequestContext, WorkContext } from './context.ts'
 import type { Endpoint, Input } from './endpoint.ts'
@@ -42,6 +49,7 @@ export async function keyedRequest(
   if (key === undefined) return undefined
   const owner = await ownerOfKey(context, input)
   return {
+    firstUsedAt: timestamp(context.now()),
     expiresAt: recordExpiry(context),
     payloadHash: await payloadHash(context, input),
     tenant: scope.tenant,
@@ -69,9 +77,10 @@ export async function orMismatch<Result>(context: RequestContext, step: () => Re
     const ofPayload = thrown instanceof Failure && /^VALIDATION\.(?!accept\.)/.test(thrown.code)
     if (!caller || !key || !ofPayload || route.idempotency === 'none') throw thrown
     const keyed = { key: recordKey(caller.tenant, principalOf(caller), routeKey(context), key) }
-    if (!(await findRecord({ ...context, keyed }))) throw thrown
+    const record = await findRecord({ ...context, keyed })
+    if (!record) throw thrown
     const counted = await countRequest(context, { body: {} })
-    const mismatch = fail('CONFLICT.idempotency.payload_mismatch', { cause: thrown })
+    const mismatch = payloadMismatch(record, thrown)
     await counted.countOutcome({ response: { body: undefined }, failure: mismatch })
     throw mismatch
   }

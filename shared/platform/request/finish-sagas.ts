@@ -105,6 +105,7 @@ async function finishSaga(
   const keyed = {
     key: entry.record,
     payloadHash: entry.payload_hash,
+    firstUsedAt: record.first_used_at,
     expiresAt: recordExpiry(context),
     tenant: entry.tenant,
   }

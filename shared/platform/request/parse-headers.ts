@@ -109,15 +109,14 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
 }
 
 /**
- * Checks that the caller accepts the media type of the response. A type such as application/health+json also
- * satisfies application/json.
+ * Checks that the caller accepts the media type of the response. JSON is acceptable everywhere: errors are JSON, and
+ * some generated clients accept nothing else, even for a file.
  * @throws VALIDATION.accept.unsupported
  */
 export function checkAccept(headers: HttpRequest['headers'], mediaType: string, settings: Settings): void {
   const accept = headers.accept
   if (accept === undefined || accept.trim() === '') return
-  const types = mediaType.endsWith('+json') ? [mediaType, 'application/json'] : [mediaType]
-  if (types.some((type) => accepts(accept, type))) return
+  if ([mediaType, 'application/json'].some((type) => accepts(accept, type))) return
   throw fail('VALIDATION.accept.unsupported', {
     http: settings['errors.notAcceptable'],
     details: { supported: [mediaType] },
@@ -159,7 +158,7 @@ export function weakEntityTag(representation: unknown): string {
  */
 export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, etag: string): void {
   checkIfMatch(ifMatch, etag)
-  if (matchesEtag(ifNoneMatch, etag)) throw fail('CONFLICT.etag.mismatch')
+  if (matchesEtag(ifNoneMatch, etag)) throw mismatch(etag)
 }
 
 /**
@@ -169,7 +168,12 @@ export function checkPrecondition({ ifMatch, ifNoneMatch }: Precondition, etag: 
 export function checkIfMatch(given: string | undefined, etag: string): void {
   if (given === undefined || given.trim() === '*') return
   const named = !etag.startsWith('W/') && given.split(',').some((one) => one.trim() === etag)
-  if (!named) throw fail('CONFLICT.etag.mismatch')
+  if (!named) throw mismatch(etag)
+}
+
+/** Returns the failure of a precondition, with the current entity tag. */
+function mismatch(etag: string): Failure {
+  return fail('CONFLICT.etag.mismatch', { details: { etag } })
 }
 
 /** Returns whether If-None-Match names this entity tag (RFC 9110 13.1.2: weak comparison). */

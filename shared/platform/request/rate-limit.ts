@@ -80,8 +80,11 @@ async function limitedByDeployment(context: Omit<Context, 'table' | 'tableWithin
   const { operation } = route
   const limits = settings['limits.other'][operation] ?? []
   const tenant = caller?.tenant ?? scope.tenant
-  const counters = limits.map(async ({ per, ...limit }): Promise<CountedLimit> => {
-    const { counts, windowSeconds } = limit
+  const counters = limits.map(async ({ per, ...configured }): Promise<CountedLimit> => {
+    const { counts, windowSeconds } = configured
+    // Anonymous callers learn no limit: it would tell them how fast they may guess.
+    const details = { reason: counts, per, max: configured.limit, window_seconds: windowSeconds }
+    const limit = { ...configured, ...(route.auth !== 'none' && { details }) }
     // Two limits may be of one kind: a short and a long window, or requests and failures.
     const subjectOf = (one: string) => [operation, tenant, per, counts, String(windowSeconds), one]
     if (per === 'principal') return { ...limit, subject: subjectOf(principalOf(caller)) }

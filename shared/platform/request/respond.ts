@@ -21,7 +21,7 @@ export function renderDecision(
   settings: Settings,
   correlation: Correlation,
 ): StoredResponse {
-  if (decision.failure) return renderFailure(decision.failure, correlation)
+  if (decision.failure) return renderFailure(decision.failure, correlation, settings)
   const { status, location } = decision
   const body = decision.body === undefined ? undefined : v.parse(route.reply.schema(settings), decision.body)
   const etag = decision.etag ?? (route.reply.etag ? entityTag(body) : undefined)
@@ -42,21 +42,25 @@ function textOf(body: unknown, mediaType: string): string {
 }
 
 /** Renders the error envelope. */
-export function renderFailure(failure: Failure, correlation: Correlation): StoredResponse {
+export function renderFailure(
+  failure: Failure,
+  correlation: Correlation,
+  settings: Settings,
+): StoredResponse {
   return {
     status: failure.http,
     headers: { 'Content-Type': 'application/json', ...failure.headers },
-    body: JSON.stringify(envelope(failure, correlation.id)),
+    body: JSON.stringify(envelope(failure, correlation.id, settings['errors.docs'])),
   }
 }
 
 /** Returns the outcome of a request that failed or was rejected. */
 export function failureOutcome(
   thrown: unknown,
-  { correlation }: Pick<RequestContext, 'correlation'>,
+  { correlation, settings }: Pick<RequestContext, 'correlation' | 'settings'>,
 ): Outcome {
   const failure = toFailure(thrown)
-  return { response: renderFailure(failure, correlation), failure }
+  return { response: renderFailure(failure, correlation, settings), failure }
 }
 
 /** Builds the response of an outcome: its status and headers by the route, the request and the settings. */

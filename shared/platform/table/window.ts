@@ -28,11 +28,14 @@ export async function checkRoom(counters: readonly Counter[], table: Table, cloc
   const now = clock.now()
   const waits = counters.map((counter, index) => waitOf(counter, windows[index], now))
   const longest = Math.max(0, ...waits)
-  if (longest > 0)
-    throw refused(
-      longest,
-      counters.filter((_, index) => waits[index]),
-    )
+  if (longest === 0) return
+  const full = counters.map((counter, index) => ({ counter, wait: waits[index] ?? 0 }))
+  // The last details win: those of the limit that the caller waits for.
+  const ordered = full.filter(({ wait }) => wait > 0).toSorted((one, other) => one.wait - other.wait)
+  throw refused(
+    longest,
+    ordered.map(({ counter }) => counter),
+  )
 }
 
 /**

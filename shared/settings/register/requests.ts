@@ -220,6 +220,11 @@ export const requests = {
     'Details of several invalid fields: details.fields only, or also details.errors as a list',
     v.picklist(['fields', 'fields_and_errors']),
   ),
+  'errors.docs': setting(
+    'product',
+    'Address of the page of errors, to whose row the member docs of an error leads; null for errors without it',
+    v.nullable(text(/^https?:\/\/[^\s#"'\\]+$/, 'an address such as https://docs.acme.cloud/errors.html')),
+  ),
   'errors.expiredToken': setting(
     'product',
     'Error code of an expired token (RFC 6750 3.1: one code for all invalid tokens)',
