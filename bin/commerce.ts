@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { runProgram } from './cli/program.ts'
 
 // A reader such as head may close the pipe. Commands that have to clean up handle that themselves.
