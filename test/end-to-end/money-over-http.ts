@@ -139,6 +139,16 @@ export function moneyOverHttp(running: () => Running): void {
       expect(await compare('--adopt', '--yes')).toEqual({ code: 0, records: [adopted, unrelated, compared] })
       expect(await compare('--adopt', '--yes')).toEqual({ code: 0, records: [unrelated, compared] })
     })
+
+    test('a refund that stays pending ends by what an operator found out', async () => {
+      const { service } = running()
+      const of = ['--tenant', reconciled]
+      const [pending] = await service.run('refunds', 'list', ...of, '--status', 'pending')
+      const found = ['--outcome', 'failed', '--yes', '--settings', service.settings]
+      const [ended] = await service.run('refunds', 'settle', String(pending?.id), ...of, ...found)
+      expect(ended).toMatchObject({ id: pending?.id, status: 'failed' })
+      expect(await service.run('refunds', 'list', ...of, '--status', 'pending')).toEqual([])
+    })
   })
 
   test('an order is paid once by repeated signed events', async () => {

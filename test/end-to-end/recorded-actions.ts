@@ -17,8 +17,14 @@ const notPlayed: Record<string, string[]> = {
   'tenants unblock': ['dynamodb:DeleteItem'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
-  // A profile that names an account or a restored table, and a deployment with -c freeze.
-  preflight: ['dynamodb:DescribeTable', 'lambda:GetProvisionedConcurrencyConfig', 'sts:GetCallerIdentity'],
+  // A profile that names an account and a region, a sender with a domain or a restored table, and a deployment with -c freeze.
+  preflight: [
+    'cloudformation:DescribeType',
+    'dynamodb:DescribeTable',
+    'lambda:GetProvisionedConcurrencyConfig',
+    'ses:GetEmailIdentity',
+    'sts:GetCallerIdentity',
+  ],
 }
 
 /** Compares the calls that commands have made with the permissions that policies give them. */
