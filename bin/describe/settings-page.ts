@@ -41,7 +41,7 @@ says how a profile extends a base. \`npx commerce profile check FILE --stage STA
 function inBase(base: Record<string, unknown>, key: string): string {
   if (!Object.hasOwn(base, key)) return 'none'
   const text = JSON.stringify(base[key])
-  return text.length <= longest ? `\`${cell(text)}\`` : 'see the file'
+  return text.length <= longest ? `\`${cell(text)}\`` : '[in the file](../shared/settings/base-1.json)'
 }
 
 function cell(text: string): string {

@@ -43,7 +43,7 @@ const apiFailing: AlarmDefinition = {
 const requestsUnanswered: AlarmDefinition = {
   id: 'RequestsUnanswered',
   impact: `Functions behind the gateway crash or do not start: callers get a 5xx of the gateway. ${preflight.name}: ${preflight.impact}`,
-  act: `${duringFreeze} find out which functions crash. A route with few requests of its own is among them. ${lastDeployment}`,
+  act: `${duringFreeze} find out which functions crash. A route with few requests can be among them. ${lastDeployment}`,
   queries: [savedFor(crashes)],
   commands: [rollback],
   threshold: { measure: measures.unansweredShare(ofArea.window), above: ofArea.percent },

@@ -55,14 +55,19 @@ export function readProfile(profile: unknown, source: string, known: readonly st
     const result = v.safeParse(schema, given.get(key))
     if (!given.has(key)) problems.push(`  ${key}: missing. ${description}.`)
     else if (result.success) settings[key] = result.output
-    else
-      problems.push(
-        ...result.issues.map((issue) => `  ${key}${at(issue)}: ${issue.message}. ${description}.`),
-      )
+    else {
+      const [first, ...others] = result.issues.map((issue) => `  ${key}${at(issue)}: ${problemOf(issue)}.`)
+      problems.push(`${first} ${description}.`, ...others)
+    }
   }
   if (problems.length === 0) problems.push(...conflictsOf(settings as Settings))
   if (problems.length === 0) return settings as Settings
   throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:\n${problems.join('\n')}`)
+}
+
+/** Returns what is wrong. Valibot calls the key of a missing member invalid. */
+function problemOf({ message, received }: v.BaseIssue<unknown>): string {
+  return message.startsWith('Invalid key') && received === 'undefined' ? 'missing' : message
 }
 
 function at(issue: v.BaseIssue<unknown>): string {

@@ -14,8 +14,8 @@ Written by \`npm run generate\` from \`test/infrastructure/failures.ts\`; do not
 alarms, at 100 requests a minute of the API, of which the failing route gets one. An alarm wakes somebody. All else waits for a working
 day: a graph or a table of the dashboard shows it, and the [runbook](operations.md#dashboard-and-alarms) has its query.
 
-‘Minutes’ is the time until the alarm, without the minute or two until CloudWatch has the metric. ‘Before’ is the time if each route and each
-function had alarms of its own, which cost about 160 USD a month more. The last column says what is given up against that, and why.
+‘Minutes’ is the time until the alarm, without the minute or two until CloudWatch has the metric. ‘Before’ is the time if each route
+and each function had separate alarms, which cost about 160 USD a month more. The last column says what is given up against that, and why.
 
 ${table(['Failure', 'Before', 'Minutes', 'Noticed by', 'Given up'], groups.map(rowOf))}
 

@@ -8,7 +8,7 @@ import { localSettings } from '#test/support/settings.ts'
 
 /**
  * A failure, and how somebody learns of it. `before` has the minutes until an alarm when each route and each function had
- * alarms of its own, at 100 requests a minute of the API of which the failing route gets one. A test plays each row against the
+ * separate alarms, at 100 requests a minute of the API of which the failing route gets one. A test plays each row against the
  * alarm of the template.
  */
 export interface Failure {
@@ -155,7 +155,7 @@ const ofRequests: readonly Failure[] = [
   ),
 ]
 
-/** A function that ends without a response: Lambda counts an error, and the gateway a response of its own. */
+/** A function that ends without a response: Lambda counts an error, and the gateway makes the response. */
 function crashing(name: string): Signal[] {
   return [
     { metric: 'Errors', dimensions: { FunctionName: `<${pascalCase(name)}>` }, at: each(1) },
@@ -163,7 +163,7 @@ function crashing(name: string): Signal[] {
   ]
 }
 
-/** A route with 100 requests a minute of its own fails in part. */
+/** A route that alone gets 100 requests a minute fails in part. */
 const inPart = budgeted.map(({ route }): Failure => {
   const percent = route.operation === 'refunds.create' ? 0.5 : 1
   return {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -103,6 +103,12 @@ describe('the schema for editors', () => {
       expect(errorsOf(profile)).not.toEqual([])
     },
   )
+})
+
+test.each(['dev', 'prod'])('the example of %s finds the schema once it is copied to profiles/', (stage) => {
+  const file = join(root, `docs/examples/profile-${stage}.json`)
+  const { $schema } = JSON.parse(readFileSync(file, 'utf8'))
+  expect(existsSync(join(root, 'profiles', $schema))).toBe(true)
 })
 
 describe('profile check', () => {

@@ -99,6 +99,8 @@ const rows: Row[] = [
   [{ 'storage.backups': { keptDays: 8, weeklyKeptDays: 8 } }, 'weeklyKeptDays must be above keptDays'],
 
   // What cannot be.
+  [{ 'codes.types': { half: { kind: 'percentage', value: 50, combinable_with_gift_card: false } } },
+    'codes.types at half.rule_id: missing'],
   [{ 'codes.share': { status: 204 } }, 'a 204 has no body'],
   [{ 'codes.transitions': [{ from: 'draft', to: 'draft' }] }, 'an update that keeps the state needs no transition'],
   [{ 'codes.hardDeleteReason': { header: 'X Reason' } }, 'expected a header name'],

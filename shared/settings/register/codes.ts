@@ -48,7 +48,7 @@ function isWithinAnother(paths: readonly string[]): boolean {
 export const codes = {
   'codes.types': setting(
     'product',
-    'Allowed values of type, each with its pricing rule (Medusa, Saleor: percentage and fixed)',
+    'Allowed values of type, each with its pricing rule: kind percentage with a value in percent (15 is 15 %, 0.15 is not), or fixed with a value in minor units and its currency; rule_id, which the event promo.applied names; and whether it combines with a gift card (Medusa, Saleor: percentage and fixed)',
     v.record(text(/^[a-z0-9][a-z0-9-]{0,31}$/), pricing),
   ),
   'codes.fields': setting('product', 'Optional response fields of a code', list(v.picklist(['version']))),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Stripe from 'stripe'
+import { stripeEventOf } from '../stripe-events.ts'
 import type { PaidRefund } from './refund-ledger.ts'
 import { type Answer, errorAnswer, newStripeId } from './stripe-wire.ts'
 
@@ -66,19 +67,7 @@ export function webhookEndpoints(): WebhookEndpoints {
     },
 
     send(type, { account, ...object }) {
-      const event = {
-        id: newStripeId('evt'),
-        object: 'event',
-        account,
-        api_version: '2026-10-28',
-        created: Math.floor(Date.now() / 1000),
-        data: { object },
-        livemode: false,
-        pending_webhooks: 1,
-        request: { id: null, idempotency_key: null },
-        type,
-      }
-      const payload = JSON.stringify(event, null, 2)
+      const payload = JSON.stringify(stripeEventOf(type, object, { account }), null, 2)
       // It is given up only when the provider stops.
       for (const endpoint of endpoints)
         if (endpoint.enabled_events.includes(type)) deliver(endpoint, payload).catch(() => {})
