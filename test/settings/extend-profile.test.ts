@@ -76,9 +76,17 @@ describe('base-1', () => {
 })
 
 describe('a released base', () => {
+  const scopes = 'auth.operationScopes'
+
   test.each(bases)('%s keeps the answers that it has had', (name) => {
     const released = JSON.parse(readFileSync(join(import.meta.dirname, `released/${name}.json`), 'utf8'))
-    expect(extendProfile(readBase(name), released, register)).toEqual(readBase(name))
+    const today = readBase(name)
+    // The scope of an operation that is new changes no answer.
+    const later = Object.entries(today[scopes] as object).filter(
+      ([operation]) => !(operation in released[scopes]),
+    )
+    const expected = { ...released, [scopes]: { ...released[scopes], ...Object.fromEntries(later) } }
+    expect(extendProfile(today, expected, register)).toEqual(today)
   })
 })
 
