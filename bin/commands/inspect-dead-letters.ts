@@ -20,7 +20,7 @@ export interface Inspection {
 }
 
 /** A dead letter in a list. Times are ISO 8601. */
-interface DeadLetterSummary {
+export interface DeadLetterSummary {
   message_id: string
   /** The time at which the work was queued, or at which the function gave up. */
   at: string
@@ -38,8 +38,11 @@ interface DeadLetterSummary {
 const hiddenSeconds = 60
 
 /** Returns the dependencies of the commands on the dead letters of a deployment. */
-export async function inspectionOf(stack: DeployedStack, name: string): Promise<Inspection> {
-  const table = openTable(stack)
+export async function inspectionOf(
+  stack: DeployedStack,
+  name: string,
+  table = openTable(stack),
+): Promise<Inspection> {
   const letters = deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access)
   if (!(name in taskQueues)) return { name, letters, table }
   const sqs = new SQSClient(stack.access)
