@@ -120,6 +120,7 @@ export const subscriptions: readonly Subscription[] = [
     table: {
       get: ['operation'],
       query: ['unfinished-operation'],
+      put: ['failed-operation'],
       update: ['operation', 'operation_count'],
       delete: ['unfinished-operation'],
     },
@@ -172,7 +173,7 @@ export const subscriptions: readonly Subscription[] = [
     table: {
       get: ['blocked-tenants', 'subscriber_health'],
       getMany: ['delivery', 'subscriber', 'subscriber_health'],
-      put: ['audit', 'delivery', 'waiting_delivery'],
+      put: ['audit', 'delivery', 'failed-delivery', 'waiting_delivery'],
       update: ['subscriber', 'subscriber_health'],
       delete: ['waiting_delivery'],
       check: ['subscriber'],

@@ -53,12 +53,18 @@ export async function inspectionOf(
   return { name, letters, table, attempts: Number(maxReceiveCount) }
 }
 
-/** Returns the dead letters. They stay in the queue. */
-export async function listLetters(inspection: Inspection): Promise<DeadLetterSummary[]> {
+/** Returns the dead letters that are wanted. All of them stay in the queue. */
+export async function listLetters(
+  inspection: Inspection,
+  isWanted: (letter: DeadLetter) => boolean = () => true,
+): Promise<{ letter: DeadLetter; summary: DeadLetterSummary }[]> {
   const found: DeadLetter[] = []
   try {
     for await (const letter of uniqueOf(inspection)) found.push(letter)
-    return await Promise.all(found.map((letter) => summaryOf(letter, inspection)))
+    const wanted = found.filter(isWanted)
+    return await Promise.all(
+      wanted.map(async (letter) => ({ letter, summary: await summaryOf(letter, inspection) })),
+    )
   } finally {
     await releaseAll(found, inspection)
   }

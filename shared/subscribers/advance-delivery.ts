@@ -8,6 +8,7 @@ import {
   type Delivery,
   type DeliveryMessage,
   type DeliveryTrigger,
+  failureEntry,
   moveCondition,
   replaceWaiting,
   stateAfter,
@@ -50,6 +51,8 @@ export async function record(
   const waits = trigger === 'hold' || made.reason === 'no_slot' || isLate
   const entry = waits && due !== undefined ? waitingEntry(message, next, due, work.clock) : undefined
   const recorded = entry ? { ...next, waiting: entry.sk } : next
+  // Before the record: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
+  if (trigger === 'fail') await work.table.put(failureEntry(message.tenant, recorded, work.now()))
   const refusal = await commit(
     [
       { item: { ...recorded }, condition: known ? moveCondition(trigger, known) : { absent: true } },

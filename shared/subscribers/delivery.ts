@@ -1,7 +1,8 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
+import { failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
-import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
+import { type Change, inState, type Put, type Range, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from './subscriber.ts'
 
@@ -170,6 +171,11 @@ export function waitingEntry(
 ): WaitingDelivery & Item {
   const sk = `${subscriber}#${derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
+}
+
+/** Writes the entry of a delivery that fails. @param now milliseconds since 1970 */
+export function failureEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
+  return failurePut('failed-delivery', { tenant, work, expires_at }, now)
 }
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */

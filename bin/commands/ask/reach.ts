@@ -1,7 +1,13 @@
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { codeHash } from '#shared/codes/code-audit.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Units } from '#shared/platform/base/units.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { type DeployedStack, openTable } from '../deployment.ts'
+import { type DeployedStack, openTable, outputOf } from '../deployment.ts'
 import { type Inspection, inspectionOf } from '../inspect-dead-letters.ts'
+import { logsAt } from '../log-query.ts'
+import { stackResources } from '../stack-resources.ts'
 import { type SearchLogs, searchLogs } from './search-logs.ts'
 
 /** What questions read of a deployment: the local run, or a stack with the permissions of the caller. */
@@ -12,7 +18,6 @@ export interface Reach {
   openTable(units: Units): Table
   /** Opens the dead letters of a queue, or of a function that the table's stream feeds. */
   lettersOf(queue: string, table: Table): Promise<Inspection>
-  /** Searches the log lines of all functions. */
   searchLogs: SearchLogs
   /** Returns the hash of a code's text in the audit of its tenant. */
   hashOfCode(tenant: string, text: string): Promise<string>
@@ -27,9 +32,18 @@ export function reachOf(name: string | undefined, stack: DeployedStack): Reach {
     stack: name,
     openTable: (units) => openTable(stack, units),
     lettersOf: (queue, table) => inspectionOf(stack, queue, table),
-    searchLogs: searchLogs(name ?? localStack, stack.access),
-    hashOfCode: async () => {
-      throw new Error('codes have no hash yet')
+    searchLogs: searchLogs(() => logGroupsOf(name ?? localStack, stack), logsAt(stack.access)),
+    async hashOfCode(tenant, text) {
+      const SecretId = outputOf(stack, 'CodesSecretArn')
+      const command = new GetSecretValueCommand({ SecretId })
+      const { SecretString = '' } = await new SecretsManagerClient(stack.access).send(command)
+      return codeHash(keyDerivation()(SecretString, 'codes'), tenant, text)
     },
   }
+}
+
+/** Returns the names of the log groups of a stack. */
+async function logGroupsOf(name: string, { access }: DeployedStack): Promise<string[]> {
+  const resources = await stackResources(name, new CloudFormationClient(access))
+  return resources.filter(({ type }) => type === 'AWS::Logs::LogGroup').map(({ physicalId }) => physicalId)
 }

@@ -32,6 +32,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   'registered-subscriber': 'now',
   waiting_delivery: 'now',
   delivery: 'since',
+  'failed-delivery': 'since',
 
   // The business data, with what is derived from it.
   cart: 'restored',
@@ -63,6 +64,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   import_chunk: 'restored',
   import_pace: 'restored',
   'unfinished-operation': 'restored',
+  'failed-operation': 'restored',
   // Sent mails, and what ends within minutes: one-time codes, counters of attempts.
   login: 'restored',
   mail: 'restored',

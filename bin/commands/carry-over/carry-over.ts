@@ -59,6 +59,7 @@ export async function carryOver({
     // The record that sums equal denials has the time of its minute.
     audit: firstIdAt(from.getTime() - (from.getTime() % minuteMilliseconds)),
     delivery: firstDelivery,
+    'failed-delivery': firstDelivery,
   }
 
   await scanAll(client, source, carriedItems(), copy)

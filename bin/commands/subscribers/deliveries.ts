@@ -24,16 +24,6 @@ import { auditOfSubscriber, readSubscriber, type SubscriberOperator } from './su
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
 
-/** What a list shows of a delivery: everything but its body, which holds the data of the event. */
-interface DeliveryLine extends Pick<Delivery, 'event_id' | 'type' | 'state' | 'attempts'> {
-  id: string
-  /** The number of attempts that are kept. */
-  attempted: number
-  /** The status of the latest attempt, or the reason of its failure. */
-  latest: string
-  next_at?: string
-}
-
 interface Selection extends Partial<Window> {
   states?: readonly DeliveryState[]
 }
@@ -52,17 +42,15 @@ async function* deliveriesOf(
       if (delivery.subscriber_id === subscriber && (states?.includes(delivery.state) ?? true)) yield delivery
 }
 
-export async function* listDeliveries(
-  table: Table,
-  ref: SubscriberRef,
-  selection: Selection,
-): AsyncGenerator<DeliveryLine> {
-  // A delivery that was postponed has its time in its entry only.
+/**
+ * Returns the times at which the waiting deliveries of a subscriber are due, in milliseconds since 1970, by their ids. One that was
+ * postponed has its time in its entry only.
+ */
+export async function dueTimes(table: Table, ref: SubscriberRef): Promise<Map<string, number>> {
   const due = new Map<string, number>()
   for await (const entries of waitingDeliveriesOf(table, ref))
     for (const entry of entries) due.set(entry.delivery, due.get(entry.delivery) ?? dueAt(entry))
-  for await (const delivery of deliveriesOf(table, ref, selection))
-    yield deliveryLine(delivery, due.get(delivery.sk) ?? delivery.next_at)
+  return due
 }
 
 /** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
@@ -184,15 +172,4 @@ async function* batchesOf<One>(all: AsyncIterable<One>): AsyncGenerator<One[]> {
     batch = []
   }
   yield batch
-}
-
-/** @param nextAt milliseconds since 1970 */
-function deliveryLine(
-  { sk: id, event_id, type, state, attempts }: Delivery,
-  nextAt: number | undefined,
-): DeliveryLine {
-  const { status, reason } = attempts.at(-1) ?? {}
-  const latest = String(status ?? reason ?? '')
-  const next = nextAt !== undefined && state === 'waiting' ? { next_at: new Date(nextAt).toISOString() } : {}
-  return { id, event_id, type, state, attempted: attempts.length, latest, ...next, attempts }
 }
