@@ -66,7 +66,11 @@ function checkChargeLocks(refunds: readonly Refund[], of: Of): void {
   )) {
     const isPaid = all.some(({ status }) => status === 'succeeded')
     const held = all.filter(({ id }) => holders.has(id)).length
-    check(held === (isPaid ? 1 : 0), 'a lock on a charge belongs to a paid refund', () => `${charge}: ${held} locks`)
+    check(
+      held === (isPaid ? 1 : 0),
+      'a lock on a charge belongs to a paid refund',
+      () => `${charge}: ${held} locks`,
+    )
   }
 }
 
