@@ -33,7 +33,7 @@ const rows: Row[] = [
   [{ 'orders.statuses': statuses(['paid']) }, 'from another status than the one that it announces'],
   [{ 'orders.statuses': { transitions: { 'order.paid': { from: ['active'], to: 'cancelled' } } } },
     'the event decides the status to which the order moves'],
-  [{ 'orders.statuses': { transitions: { 'order.paid': { from: [] }, 'order.cancelled': { from: ['active'] } }}},
+  [{ 'orders.statuses': { transitions: { 'order.paid': { from: [] }, 'order.lost': { from: ['active'] } }}},
     'one {from} for each event that a handler takes: order.paid to paid'],
   [{ 'orders.statuses': { transitions: {} } }, 'one {from} for each event that a handler takes: order.paid to paid'],
   [{ 'discount.cartOwners': 'https://unknown.example' }, 'https://unknown.example is none of user_pool, sessions,'],
