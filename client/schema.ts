@@ -293,6 +293,8 @@ export interface components {
             window_seconds?: number;
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
+            /** @description The claim of the token that is missing or not valid, as the names of the objects that it is in and its own. */
+            claim?: string[];
             /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */
