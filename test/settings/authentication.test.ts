@@ -77,13 +77,13 @@ const rows: Row[] = [
   ['auth.nonce', { mode: 'required' }, listed({}), invalid],
   ['auth.nonce', { mode: 'off' }, listed({ claims: { nonce: 'n' } }), '200'],
   ['auth.nonce', { header: 'X-Nonce' }, listed({ claims: { nonce: 'n' } }, { 'X-Nonce': 'n' }), '200'],
-  ['auth.mfa', { operations: ['orders.list'], claim: ['acr'], value: 'otp' }, async ({ orders }) => {
-    const answers = await each([{ amr: ['mfa'] }, { acr: 'otp' }], (claims) =>
+  ['auth.mfa', { operations: ['orders.list'], claim: ['login', 'acr'], value: 'otp' }, async ({ orders }) => {
+    const answers = await each([{ amr: ['mfa'] }, { login: { acr: 'otp' } }], (claims) =>
       orders('', { as: { claims } }),
     )
     const hint = answers[0]?.headers['WWW-Authenticate'] ?? ''
-    return [...answers.map(outcome), hint.includes('insufficient_user_authentication')]
-  }, ['403 POLICY.mfa.required', '200', true]],
+    return [...answers.map(outcome), hint.includes('insufficient_user_authentication'), answers[0]?.json.error.details.claim]
+  }, ['403 POLICY.mfa.required', '200', true, ['login', 'acr']]],
   ['auth.crossTenantStatus', 403, async ({ place, orders, settings }) => {
     const path = `/v1/orders/${(await place()).json.id}`
     const { call } = await newTenantOf(settings)
