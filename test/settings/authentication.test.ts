@@ -82,7 +82,7 @@ const rows: Row[] = [
       orders('', { as: { claims } }),
     )
     const hint = answers[0]?.headers['WWW-Authenticate'] ?? ''
-    return [...answers.map(outcome), hint.includes('insufficient_user_authentication'), answers[0]?.json.error.details.claim]
+    return [...answers.map(outcome), hint.includes('insufficient_user_authentication'), answers[0]?.json.error?.details.claim]
   }, ['403 POLICY.mfa.required', '200', true, ['login', 'acr']]],
   ['auth.crossTenantStatus', 403, async ({ place, orders, settings }) => {
     const path = `/v1/orders/${(await place()).json.id}`
