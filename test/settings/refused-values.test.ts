@@ -43,9 +43,10 @@ const rows: Row[] = [
   [{ 'auth.publicTenant': 'a.b', 'requests.tenantName': { punctuation: '' } },
     'requests.tenantName: a.b of auth.publicTenant is no tenant name'],
   [{ 'refunds.account': 'named' }, 'expected connected, or {prefix} on the local run'],
-  [{ 'auth.roleClaim': 'tenant' }, 'expected a claim other than'],
-  [{ 'auth.scopeClaim': 'roles' }, 'is the claim of auth.roleClaim, too'],
-  [{ 'auth.roleClaim': 'cognito:roles' }, 'expected cognito:groups'],
+ [{ 'auth.issuers': [{ ...issuer, claims: { ...issuer?.claims, roles: ['aud'] } }] }, 'expected a claim other than'],
+  [{ 'auth.issuers': [{ ...issuer, claims: { ...issuer?.claims, roles: ['"'] } }] }, 'expected the name of a claim'],
+  [{ 'auth.issuers': [{ ...issuer, claims: { roles: ['roles'], scopes: ['scope'] } }] },
+    'without a claim of the tenant, expected one tenant in tenants'],
 
   // What stands twice.
   [{ 'auth.issuers': [issuer, issuer] }, 'twice'],
@@ -120,7 +121,7 @@ const rows: Row[] = [
     'a.b of auth.issuers is no tenant name'],
   [{ 'auth.maxTokenSeconds': 3599 }, 'the tokens of the user pool live longer (login.tokenLifetimes)'],
   [{ 'auth.issuers': [{ ...issuer, issuer: 'sessions' }] }, 'a name other than user_pool and sessions'],
-  [{ 'auth.mfa': { claim: '' } }, 'at claim'],
+  [{ 'auth.mfa': { claim: [] } }, 'at claim'],
   [{ 'idempotency.missingKey': 'VALIDATION.if_match.required' },
     'a VALIDATION code of the catalog with the status 400'],
   [{ 'storage.shards': { tenants: { large: { writes: 4, reads: 2 } } } }, 'at tenants.large: writes is above reads'],
