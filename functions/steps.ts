@@ -20,7 +20,7 @@ const ending = {
   get: ['operation'],
   put: ['failed-operation'],
   update: ['operation', 'operation_count'],
-  delete: ['unfinished-operation'],
+  delete: ['pending-operation'],
 } as const satisfies TableUse
 
 /** The steps of the import workflow. lib/import-machine.ts defines their order. */

@@ -337,7 +337,7 @@ describe('deliveries resend', () => {
   })
 })
 
-describe('deliveries replay', () => {
+describe('events replay --subscriber', () => {
   async function window(work: () => Promise<unknown>) {
     const from = new Date(service.clock.now())
     await work()

@@ -159,7 +159,7 @@ describe('refunds', () => {
       condition: 'none',
     })
     await table.put({
-      item: { ...pendingKeyOf('open-refund', entryAt(start, id)), tenant },
+      item: { ...pendingKeyOf('unsettled-refund', entryAt(start, id)), tenant },
       condition: 'none',
     })
     return id
@@ -200,7 +200,7 @@ describe('refunds', () => {
     const reach: Reach = { ...reachTo(name), openTable: () => watched(openTable(name), reads) }
     await readRefunds(reach, { limit: 100 })
     expect(reads.filter((read) => read === 'range')).toHaveLength(
-      2 * pendingPartitionsOf('open-refund').length,
+      2 * pendingPartitionsOf('unsettled-refund').length,
     )
     expect(reads.filter((read) => read === 'item')).toHaveLength(count)
   })

@@ -257,12 +257,12 @@ async function readPending(
   lineOf: (item: Item) => RefundLine | undefined,
 ): Promise<Omit<Answer<RefundLine>, 'units'>> {
   const { low, high } = idRange(query)
-  const [open, sagas] = await Promise.all([
-    pendingEntries(table, 'open-refund'),
+  const [unsettled, sagas] = await Promise.all([
+    pendingEntries(table, 'unsettled-refund'),
     pendingEntries(table, 'pending-saga'),
   ])
   const entries = [
-    ...open.map(({ sk, tenant }) => ({ id: idOfEntry(sk), tenant: String(tenant), record: undefined })),
+    ...unsettled.map(({ sk, tenant }) => ({ id: idOfEntry(sk), tenant: String(tenant), record: undefined })),
     ...sagas
       .filter(({ operation }) => operation === 'refunds.create')
       .map(({ sk, tenant, record }) => ({
