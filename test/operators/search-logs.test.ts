@@ -1,6 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { searchLogs } from '#bin/commands/ask/search-logs.ts'
+import { searchActivity, searchLogs } from '#bin/commands/ask/search-logs.ts'
 import type { Logs } from '#bin/commands/log-query.ts'
+import { scratchFolder } from '#test/infrastructure/scratch-folder.ts'
 
 const at = Date.parse('2026-03-01T12:00:00Z')
 const time = { from: at - 1000, to: at + 1000, limit: 10 }
@@ -61,4 +64,18 @@ describe('a search of logs', () => {
     }
     expect((await searchLogs(async () => ['orders'], logs)({ ...time, anyOf: ['c1'] })).lines).toEqual([])
   })
+})
+
+test('a search on the local run reads the lines that its AWS writes to a file', async () => {
+  const file = join(scratchFolder(), 'activity.jsonl')
+  const entries = [
+    { kind: 'request', at, correlation_id: 'c1' },
+    ...['c1', 'c2'].map((correlation_id) => ({ kind: 'log', at, line: JSON.stringify({ correlation_id }) })),
+    { kind: 'log', at, line: 'START c1' },
+  ]
+  // As Python writes it: with a space after each colon.
+  const text = entries.map((entry) => JSON.stringify(entry).replace('"kind":', '"kind": ')).join('\n')
+  await writeFile(file, `${text}\n{"kind": "log", "at": 1`)
+  const { lines } = await searchActivity(file)({ ...time, anyOf: ['c1'] })
+  expect(lines.map(({ fields }) => fields)).toEqual([{ correlation_id: 'c1' }])
 })

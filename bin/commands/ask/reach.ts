@@ -4,11 +4,13 @@ import { codeHash } from '#shared/codes/code-audit.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Units } from '#shared/platform/base/units.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { activityFile } from '../../local/engine.ts'
+import { directoryOf } from '../../local/local-service.ts'
 import { type DeployedStack, openTable, outputOf } from '../deployment.ts'
 import { type Inspection, inspectionOf } from '../inspect-dead-letters.ts'
 import { logsAt } from '../log-query.ts'
 import { stackResources } from '../stack-resources.ts'
-import { type SearchLogs, searchLogs } from './search-logs.ts'
+import { type SearchLogs, searchActivity, searchLogs } from './search-logs.ts'
 
 /** What questions read of a deployment: the local run, or a stack with the permissions of the caller. */
 export interface Reach {
@@ -23,16 +25,16 @@ export interface Reach {
   hashOfCode(tenant: string, text: string): Promise<string>
 }
 
-/** The name of the stack of the local run. */
-const localStack = 'commerce-local'
-
 /** @param name the name that `--stack` takes; undefined for the local run */
 export function reachOf(name: string | undefined, stack: DeployedStack): Reach {
   return {
     stack: name,
     openTable: (units) => openTable(stack, units),
     lettersOf: (queue, table) => inspectionOf(stack, queue, table),
-    searchLogs: searchLogs(() => logGroupsOf(name ?? localStack, stack), logsAt(stack.access)),
+    searchLogs:
+      name === undefined
+        ? searchActivity(activityOf(stack))
+        : searchLogs(() => logGroupsOf(name, stack), logsAt(stack.access)),
     async hashOfCode(tenant, text) {
       const SecretId = outputOf(stack, 'CodesSecretArn')
       const command = new GetSecretValueCommand({ SecretId })
@@ -40,6 +42,11 @@ export function reachOf(name: string | undefined, stack: DeployedStack): Reach {
       return codeHash(keyDerivation()(SecretString, 'codes'), tenant, text)
     },
   }
+}
+
+/** Returns the file in which the local AWS writes each log line. */
+function activityOf({ access }: DeployedStack): string {
+  return activityFile(directoryOf(Number(new URL(access.endpoint ?? '').port)))
 }
 
 /** Returns the names of the log groups of a stack. */

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { LogRow, Logs } from '../log-query.ts'
 
 /** A line that a function has logged. */
@@ -46,20 +47,47 @@ export function searchLogs(groupsOf: () => Promise<string[]>, logs: Logs): Searc
     const answers = await Promise.all(
       searches.map(({ texts, some }) => logs.query(queryOf(texts, limit), { from, to, groups: some })),
     )
-    const wanted = new Set(anyOf)
     // The filter finds a text anywhere in a line, and a local AWS may ignore filters and times.
-    const lines = answers
-      .flat()
-      .map(lineOf)
-      .filter((line) => line !== undefined)
-      .filter(
-        ({ at, fields }) =>
-          from <= at && at < to && Object.values(fields).some((one) => wanted.has(String(one))),
-      )
-      .toSorted((one, other) => other.at - one.at)
+    const lines = latest(answers.flat().map(lineOf), { from, to, anyOf })
     const complete = answers.every((rows) => rows.length < limit) && lines.length <= limit
     return { lines: lines.slice(0, limit), calls: searches.length, complete }
   }
+}
+
+/**
+ * Returns a search of the log lines that the local AWS has written to a file. Its log groups get a line only when its function is
+ * called again.
+ */
+export function searchActivity(file: string): SearchLogs {
+  return async ({ limit, ...search }) => {
+    // The last one may be incomplete.
+    const entries = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
+    const lines = latest(
+      entries
+        .filter((entry) => entry.startsWith('{"kind": "log"'))
+        .map((entry) => {
+          const { at, line } = JSON.parse(entry)
+          return recordOf(line, at)
+        }),
+      search,
+    )
+    return { lines: lines.slice(0, limit), calls: 0, complete: lines.length <= limit }
+  }
+}
+
+/** Returns the lines of a time that have one of these values, the latest first. */
+function latest(
+  lines: readonly (LogLine | undefined)[],
+  { from, to, anyOf }: Omit<LogSearch, 'limit'>,
+): LogLine[] {
+  const wanted = new Set(anyOf)
+  return lines
+    .filter((line) => line !== undefined)
+    .filter(
+      ({ at, fields }) =>
+        from <= at && at < to && Object.values(fields).some((one) => wanted.has(String(one))),
+    )
+    .toSorted((one, other) => other.at - one.at)
 }
 
 function queryOf(texts: readonly string[], limit: number): string {
@@ -67,13 +95,16 @@ function queryOf(texts: readonly string[], limit: number): string {
   return `fields @timestamp, @message | filter @message like /(${expression})/ | sort @timestamp desc | limit ${limit}`
 }
 
-/** Returns undefined for a line that is no record of the service, such as those of Lambda itself. */
 function lineOf({ '@timestamp': at = '', '@message': message = '' }: LogRow): LogLine | undefined {
+  // Insights returns times in UTC without saying so.
+  return recordOf(message, Date.parse(`${at.replace(' ', 'T')}Z`))
+}
+
+/** Returns undefined for a line that is no record of the service, such as those of Lambda itself. */
+function recordOf(text: string, loggedAt: number): LogLine | undefined {
   try {
-    const fields = JSON.parse(message)
-    // Insights returns times in UTC without saying so.
-    const logged = typeof fields.timestamp === 'string' ? fields.timestamp : `${at.replace(' ', 'T')}Z`
-    return { at: Date.parse(logged), fields }
+    const fields = JSON.parse(text)
+    return { at: typeof fields.timestamp === 'string' ? Date.parse(fields.timestamp) : loggedAt, fields }
   } catch {
     return undefined
   }
