@@ -1,3 +1,5 @@
+import { chunksAtOnce } from '#shared/imports/import-steps.ts'
+import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { provisionedExecutions, takenExecutions } from './provisioned-concurrency.ts'
@@ -75,17 +77,18 @@ function deliveryProblems({ concurrency }: Stage, settings: Settings): string[] 
 function importProblems({ concurrency }: Stage, settings: Settings): string[] {
   if (!concurrency) return []
   const imports = settings['imports.inProgressPerTenant']
-  const chunks = settings['imports.chunksAtOnce']
   const held = {
-    'imports.prepare': { slots: imports, key: 'imports.inProgressPerTenant' },
-    'imports.complete': { slots: imports, key: 'imports.inProgressPerTenant' },
-    'imports.rows': { slots: imports * chunks, key: 'imports.inProgressPerTenant × imports.chunksAtOnce' },
+    'imports.prepare': imports,
+    'imports.complete': imports,
+    'imports.rows': imports * chunksAtOnce,
   }
-  const unfair = Object.entries(held).flatMap(([step, { slots, key }]) => {
+  const unfair = Object.entries(held).flatMap(([step, slots]) => {
     const all = concurrency[step] ?? 0
     const most = Math.floor(all / tenantDivisor)
     return slots > most
-      ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
+      ? [
+          `imports.inProgressPerTenant: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${Math.floor((imports * most) / slots)}`,
+        ]
       : []
   })
   return [...unfair, ...paceProblems(concurrency['imports.rows'] ?? 0, settings)]
@@ -93,15 +96,13 @@ function importProblems({ concurrency }: Stage, settings: Settings): string[] {
 
 /** Checks that imports of the largest files, as many as hold all slots, end in half of their time limit. */
 function paceProblems(slots: number, settings: Settings): string[] {
-  const key = 'imports.timeoutSeconds'
-  const seconds = settings[key]
-  const imports = Math.ceil(slots / settings['imports.chunksAtOnce'])
-  const least = Math.ceil(
-    (2 * imports * unitsOfLargestFile(settings)) / settings['imports.writeUnitsPerSecond'],
-  )
+  const imports = Math.ceil(slots / chunksAtOnce)
+  const least = Math.ceil((2 * imports * unitsOfLargestFile(settings)) / importTimeoutSeconds)
   const reason = `${imports} imports of the largest file hold the ${slots} slots of imports.rows`
-  return seconds < least
-    ? [`${key}: ${reason}: choose at least ${least}, or more imports.writeUnitsPerSecond`]
+  return settings['imports.writeUnitsPerSecond'] < least
+    ? [
+        `imports.writeUnitsPerSecond: ${reason}: choose at least ${least}, or a smaller imports.maxRows or imports.maxBytes`,
+      ]
     : []
 }
 
