@@ -6,7 +6,7 @@ import { provisionedExecutions, takenExecutions } from './provisioned-concurrenc
 import type { Stage } from './stage.ts'
 
 /** AWS Lambda keeps this part of an account's quota for functions without a reservation. */
-const unreserved = 100
+export const minUnreserved = 100
 
 /** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
 const tenantDivisor = 4
@@ -36,14 +36,14 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
 function quotaProblems(stage: Stage, settings: Settings): string[] {
   const quota = settings['limits.concurrency']
   const { reserved, provisioned } = takenExecutions(stage, settings)
-  const least = reserved + provisioned + unreserved
+  const least = reserved + provisioned + minUnreserved
   if (reserved + provisioned === 0 || least <= quota) return []
   const taken = [
     ...(reserved > 0 ? [`reserves ${reserved} concurrent executions`] : []),
     ...(provisioned > 0 ? [`provisions ${provisioned} for functions without a reservation`] : []),
   ]
   return [
-    `limits.concurrency: ${quota} is too small. Stage ${stage.name} ${taken.join(' and ')}, and AWS keeps ${unreserved} for functions without a reservation: ask for a quota of at least ${least}`,
+    `limits.concurrency: ${quota} is too small. Stage ${stage.name} ${taken.join(' and ')}, and AWS keeps ${minUnreserved} for functions without a reservation: ask for a quota of at least ${least}`,
   ]
 }
 

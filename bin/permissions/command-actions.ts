@@ -149,6 +149,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'cloudformation:DescribeType',
     'cloudformation:GetTemplate',
     'dynamodb:DescribeTable',
+    'lambda:GetAccountSettings',
+    'lambda:GetFunctionConcurrency',
     'lambda:GetProvisionedConcurrencyConfig',
     'ses:GetEmailIdentity',
     'sts:GetCallerIdentity',
