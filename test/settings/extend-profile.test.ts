@@ -146,6 +146,28 @@ describe('profile check', () => {
     expect(open_points).not.toContain('otp.user')
   })
 
+  const toDecide = async (own: object, stage?: string) => {
+    const { to_decide } = await check({ ...environment, ...own }, stage)
+    return to_decide.map(({ setting }) => setting)
+  }
+
+  test('names what a minimal profile leaves to decide for a stage with customers', async () => {
+    const all = await toDecide({})
+    expect(all).toEqual(expect.arrayContaining(['auth.issuers', 'mail.sender', 'api.domain', 'codes.types']))
+    expect(await toDecide({}, 'staging')).toEqual(all)
+    expect(await toDecide({}, 'dev')).toEqual([])
+    const decided = {
+      'cors.allowedOrigins': ['https://shop.acme.cloud'],
+      'limits.webAcl': { captcha: { tokenDomains: ['shop.acme.cloud'] } },
+      'mail.sender': {
+        from: 'no-reply@acme.cloud',
+        domain: { identity: 'acme.cloud', mailFrom: 'bounce.acme.cloud', verified: true },
+      },
+      'codes.types': {},
+    }
+    expect(await toDecide(decided)).toEqual(['auth.issuers', 'api.domain', 'storage.backups'])
+  })
+
   test.each([
     [{}, 'aws.environment: missing'],
     [{ ...environment, 'auth.mfa': { operations: ['orders.sell'] } }, 'there is no operation orders.sell'],
