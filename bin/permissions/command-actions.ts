@@ -95,7 +95,12 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'refunds list': ['dynamodb:Query'],
   'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
-  verify: ['secretsmanager:GetSecretValue', ...purging],
+  verify: [
+    'dynamodb:DescribeContinuousBackups',
+    'dynamodb:DescribeTable',
+    'secretsmanager:GetSecretValue',
+    ...purging,
+  ],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters discard': ['sqs:DeleteMessage', 'sqs:ReceiveMessage', ...inspected, ...audited],

@@ -127,12 +127,6 @@ const procedures: readonly Statement[] = [
   { Sid: 'ReadTheStream', Action: 'dynamodb:DescribeStream', Resource: table },
   { Sid: 'ReportKeysOfARestoredTable', Action: 'dynamodb:UpdateContributorInsights', Resource: table },
   {
-    // DynamoDB checks it for a restore, besides dynamodb:ConditionCheckItem.
-    Sid: 'RestoreTheTable',
-    Action: 'dynamodb:DescribeContinuousBackups',
-    Resource: table,
-  },
-  {
     Sid: 'BackUpAndRestore',
     Action: [
       'backup:DescribeRestoreJob',
