@@ -18,7 +18,7 @@ import type { Stage } from './stage.ts'
 
 /**
  * How often a function that reads the table's stream tries a batch before the dead-letter queue. Lambda waits longer before each
- * retry, which bridges an outage of the bus of an hour or more. Records live for 24 h.
+ * retry, which bridges an outage of the bus. Records live for 24 h.
  */
 const streamAttempts = 30
 

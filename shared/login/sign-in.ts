@@ -17,8 +17,8 @@ const retentionSeconds = 24 * 3600
 const recordMilliseconds = 500
 
 /**
- * The minimum duration of a rejected login, in milliseconds. It hides the state of the account: Cognito takes less for any
- * rejection, and checking a password takes the most.
+ * The minimum duration of a rejected login, in milliseconds. It hides the state of the account: the provider refuses some
+ * accounts faster than others. A person does not notice it.
  */
 export const refusalMilliseconds = 400
 

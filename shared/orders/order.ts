@@ -19,7 +19,7 @@ import { create, replace, type Write } from '../platform/table/table.ts'
 import { describedAs, openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** Holds a UUID, a hash or a URL of a cart, and leaves room for the other attributes of a sort key. */
+/** Holds a UUID, a hash or the id of any shop system. */
 const cartIdMaxLength = 128
 
 /** An amount of twelve digits: 9,999,999,999.99 EUR. The sum of thousands of orders is still an exact number. */

@@ -32,7 +32,7 @@ export const listParameters: readonly string[] =
 const minPageSize = 1
 const maxPageSize = 100
 const defaultPage = 25
-/** A size above this one is a mistake and no wish for the largest page: ten times the 1000 that other APIs return at most. */
+/** A size above this one is a mistake and no wish for the largest page: ten times the 1,000 that other APIs return at most. */
 export const absurdPageSize = 10_000
 const maxCursorLength = 1024
 

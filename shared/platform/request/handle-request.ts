@@ -218,7 +218,7 @@ function logOutcome(
   log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
 }
 
-/** The time of a request from which on its end is a failure of the service, even if the caller chose the end: no request needs longer. */
+/** The time of a request from which on its end is a failure of the service, even if the caller chose the end: no request should need longer. */
 const enoughMilliseconds = 5000
 
 /**
