@@ -1,3 +1,4 @@
+import { checkData } from '#bin/commands/verify/data/check-data.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
@@ -8,9 +9,16 @@ import { eventsOf } from '#test/support/item-events.ts'
 import { checkCarts } from './cart-oracles.ts'
 import { type Answer, type History, type Intent, idsIn } from './client.ts'
 import { checkOnePayout, checkOutcomes, checkRefunds, checkRepeatedRefunds } from './refund-oracles.ts'
-import { check, type Of, type Stored } from './violation.ts'
+import { check, type Of, type Stored, Violation } from './violation.ts'
 import { tenants } from './workload.ts'
 import type { World } from './world.ts'
+
+/** What must be true of stored data at any time, also while work is pending. */
+export async function checkStored({ store, scheduler, settings }: World): Promise<void> {
+  const data = { items: () => store.all(), at: scheduler.now, isOneMoment: true }
+  for await (const { promise, tenant, about, found } of checkData(data, { settings }))
+    throw new Violation(promise, `${about} of ${tenant}: ${found}`)
+}
 
 /** The end of a schedule: what the table, the bus, the provider and the clients know must agree. */
 export function checkEnd(world: World, history: History): void {

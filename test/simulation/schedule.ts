@@ -6,7 +6,7 @@ import { Client, epoch, type History, type Intent, newHistory } from './client.t
 import { deliverEvents } from './delivery-schedule.ts'
 import { raceHolds } from './hold-race.ts'
 import { addApiKey, compareWithProvider } from './operator.ts'
-import { checkEnd } from './oracles.ts'
+import { checkEnd, checkStored } from './oracles.ts'
 import { type FaultKind, type Faults, faultKinds } from './process.ts'
 import { sendReports } from './provider-events.ts'
 import { Random } from './random.ts'
@@ -152,6 +152,8 @@ async function story(
     scheduler.after(window, () => world.store.deleteExpired(scheduler.now / 1000))
   }
   await Promise.all(all)
+  // Sagas and imports may be pending.
+  await checkStored(world)
   // Payouts may settle or fail meanwhile.
   if (random.chance(0.2)) await scheduler.sleep(random.pick([60_000, 600_000]))
   faults.active = false
@@ -176,6 +178,7 @@ async function story(
   checkLines(world)
   await updateCarts(world, history)
   await settle(world)
+  await checkStored(world)
   checkEnd(world, history)
   await checkLists(world, history)
   const accounts = tenants.flatMap((tenant) =>
