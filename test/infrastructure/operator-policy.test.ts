@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/commands/runbook.ts'
-import { commandActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -87,7 +87,13 @@ describe('the policy of operators', () => {
 
   test('permits nothing that no command needs', () => {
     const called = [...ofOperations, ...ofRunbook, ...ofRollbacks]
-    const needed = [findStack, ...firstActions, ...Object.values(commandActions).flat(), ...called]
+    const needed = [
+      findStack,
+      ...firstActions,
+      ...dataActions,
+      ...Object.values(commandActions).flat(),
+      ...called,
+    ]
     const known = new Set([...needed, ...Object.values(implied).flat()])
     expect(actions.filter((action) => !known.has(action))).toEqual([])
   })
@@ -125,7 +131,9 @@ describe('the policy of operators', () => {
 
   test('permits operators to use the key through every service that encrypts what they read', () => {
     const found = statements.filter(({ Action }) => Action.includes('kms:Decrypt'))
-    const services = ['dynamodb', 'secretsmanager', 'sqs', 'states'].map((name) => `${name}.*.amazonaws.com`)
+    const services = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states'].map(
+      (name) => `${name}.*.amazonaws.com`,
+    )
     expect(found.map(({ Condition }) => Condition?.StringLike?.['kms:ViaService'])).toEqual([services])
   })
 
