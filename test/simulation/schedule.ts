@@ -1,7 +1,6 @@
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { checkLines } from './cart-oracles.ts'
 import { Client, epoch, type History, type Intent, newHistory } from './client.ts'
 import { deliverEvents } from './delivery-schedule.ts'
 import { raceHolds } from './hold-race.ts'
@@ -175,7 +174,7 @@ async function story(
   await comeBack(world, history)
   await settle(world)
   // The update repairs lines.
-  checkLines(world)
+  await checkStored(world)
   await updateCarts(world, history)
   await settle(world)
   await checkStored(world)
