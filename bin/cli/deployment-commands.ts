@@ -50,6 +50,8 @@ function defineVerify(define: Define): void {
     .addOption(stack)
     .action(async ({ settings, url, stack, first, data }) => {
       if (first) return askFirst(stack, await settingsOf(settings))
+      if (data && stack !== undefined && settings === undefined)
+        throw new UsageError('--data needs the profile of the stack: its carts follow codes.types')
       if (data) return checkData(stack, await settingsOf(settings))
       const { verifyStack } = await import('../commands/verify/verify.ts')
       const stopped = new AbortController()

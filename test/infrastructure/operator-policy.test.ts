@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/commands/runbook.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { tenantPattern } from '#shared/platform/table/keys.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -155,6 +156,14 @@ describe('the policy of operators', () => {
     const [purge] = statements.filter(({ Action }) => Action === 'sqs:PurgeQueue')
     const [start = '-'] = `${purge?.Resource}`.replace('commerce-*', 'commerce-prod').split(/\*$/)
     expect(queues.filter((arn) => arn.startsWith(start))).toHaveLength(1)
+  })
+
+  test('permits operators to read no file of a tenant', () => {
+    const files = statements.filter(({ Action }) => Action.includes('s3:GetObject'))
+    const folders = files.map(
+      ({ Resource }) => /^arn:aws:s3:::commerce-\*\/exports\/(.+)\/\*$/.exec(`${Resource}`)?.[1],
+    )
+    expect(folders).toEqual([expect.not.stringMatching(tenantPattern)])
   })
 
   test('permits operators to pass the roles of backups and schedules, and no other', () => {

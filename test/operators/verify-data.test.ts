@@ -1,13 +1,24 @@
-import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { checkData } from '#bin/commands/verify/data/check-data.ts'
 import type { Violation } from '#bin/commands/verify/data/promise.ts'
+import { verifyData } from '#bin/commands/verify/data/verify-data.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { writeRelease } from '#test/stored-data/write-release.ts'
+import { compileCache } from '#test/support/compile-cache.ts'
+import { documentClient } from '#test/support/dynamodb-client.ts'
+import { accessOf } from '#test/support/fake-aws.ts'
+import { startHttpServer } from '#test/support/http-server.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { createTable } from '#test/support/tables.ts'
 
 /** What this version stores after everything that clients and operators do, with work that has begun and not ended. */
 let whole: Item[]
@@ -24,16 +35,16 @@ beforeAll(async () => {
 
 interface Checking {
   settings?: Settings
-  isOneMoment?: boolean
+  isWhole?: boolean
   most?: number
   at?: number
 }
 
 async function violationsIn(items: readonly Item[], checking: Checking = {}): Promise<Violation[]> {
-  const { settings = localSettings, isOneMoment = true, most, at: time = at } = checking
+  const { settings = localSettings, isWhole = true, most, at: time = at } = checking
   const found: Violation[] = []
   const options = { settings, ...(most !== undefined && { most }) }
-  for await (const one of checkData({ items: () => items, at: time, isOneMoment }, options)) found.push(one)
+  for await (const one of checkData({ items: () => items, at: time, isWhole }, options)) found.push(one)
   return found
 }
 
@@ -84,21 +95,29 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
     'a paid refund without its ledger entry': () => {
       const { id } = paidRefund()
       const items = without(first('ledger', ({ refund_id }) => refund_id === id))
-      return { items, promise: 'ledger = succeeded refunds', about: `refund/${id}` }
+      return { items, promise: 'the ledger is the paid and reversed refunds', about: `refund/${id}` }
     },
     'a ledger entry of another amount': () => {
       const entry = first('ledger')
       const items = changed(entry, { amount: Number(entry.amount) + 1 })
-      return { items, promise: 'ledger = succeeded refunds', about: `refund/${entry.refund_id}` }
+      return {
+        items,
+        promise: 'the ledger is the paid and reversed refunds',
+        about: `refund/${entry.refund_id}`,
+      }
     },
     'a reversed refund without its reversal': () => {
       const { id } = paidRefund()
       const items = changed(paidRefund(), { status: 'reversed' })
-      return { items, promise: 'ledger = succeeded refunds', about: `refund/${id}` }
+      return { items, promise: 'the ledger is the paid and reversed refunds', about: `refund/${id}` }
     },
     'a ledger entry without its refund': () => {
       const { id } = paidRefund()
-      return { items: without(paidRefund()), promise: 'ledger = succeeded refunds', about: `refund/${id}` }
+      return {
+        items: without(paidRefund()),
+        promise: 'the ledger is the paid and reversed refunds',
+        about: `refund/${id}`,
+      }
     },
     'a ledger entry with another id of the provider': () => {
       const entry = first('ledger')
@@ -111,7 +130,7 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const { account, provider_refund_id } = one
       const items = changed(other, { account, provider_refund_id })
       const about = `payout/${account}/${provider_refund_id}`
-      return { items, promise: 'payouts = succeeded refunds', about }
+      return { items, promise: 'a payout belongs to one refund', about }
     },
     'a hold of a refund that failed': () => {
       const { id, charge_id, pk, sk } = paidRefund()
@@ -266,13 +285,13 @@ describe('verify --data', () => {
     }
   })
 
-  test('says nothing about what has changed just before, if the data is not of one moment', async () => {
+  test('says nothing about what has changed just before, if transactions may be in it in part', async () => {
     const refund = paidRefund()
     const items = without(first('ledger', ({ refund_id }) => refund_id === refund.id))
     const now = Date.parse(String(refund.updated_at)) + 5000
-    expect(await violationsIn(items, { isOneMoment: false, at: now })).toEqual([])
-    const later = await violationsIn(items, { isOneMoment: false, at: now + 60_000 })
-    expect(later.map(({ promise }) => promise)).toEqual(['ledger = succeeded refunds'])
+    expect(await violationsIn(items, { isWhole: false, at: now })).toEqual([])
+    const later = await violationsIn(items, { isWhole: false, at: now + 60_000 })
+    expect(later.map(({ promise }) => promise)).toEqual(['the ledger is the paid and reversed refunds'])
   })
 
   test('says nothing about a tenant that is being purged', async () => {
@@ -294,5 +313,77 @@ describe('verify --data', () => {
     const undone = and({ ...change, sk: `${change.sk}x` })
     expect((await violationsIn(undone)).map(({ promise }) => promise)).toContain('all changes are audited')
     expect(await violationsIn([...undone, { ...restoredKey, at }])).toEqual([])
+  })
+
+  test('reads the table of a local run, and says how much it has read', async () => {
+    const TableName = await createTable()
+    const entry = { ...keyOf('acme', 'ledger', 'r1'), kind: 'payout', amount: 5, refund_id: 'r1' }
+    const customer = keyOf('acme', 'customer', 'c1')
+    for (const Item of [{ ...entry, at: '2026-01-31T12:00:00.000Z' }, customer])
+      await documentClient().send(new PutCommand({ TableName, Item }))
+    const stack = { outputs: { TableName }, access: accessOf(process.env.DYNAMODB_ENDPOINT ?? '') }
+    const found: Violation[] = []
+    const onViolation = (violation: Violation) => found.push(violation)
+    const checked = await verifyData(stack, { settings: localSettings, onViolation })
+    expect(checked).toMatchObject({ table: TableName, items: 2, violations: 1 })
+    expect(found).toMatchObject([{ tenant: 'acme', about: 'refund/r1' }])
+  })
+})
+
+describe('npx commerce verify --data', () => {
+  const outputs = '<member><OutputKey>TableName</OutputKey><OutputValue>t</OutputValue></member>'
+  const stacks = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><Outputs>${outputs}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`
+
+  /** Runs the command on a local AWS with these items. */
+  async function runOn(items: readonly Item[], ...options: string[]) {
+    const { url, stop } = await startHttpServer(async (request, response) => {
+      const body = await text(request)
+      if (body.includes('Action=DescribeStacks')) response.end(stacks)
+      else response.end(JSON.stringify({ Items: items.map((item) => marshall(item)) }))
+    })
+    const command = ['bin/commerce.ts', 'verify', '--data', '--stack', 's', ...options]
+    const child = spawn(process.execPath, command, {
+      cwd: join(import.meta.dirname, '../..'),
+      env: {
+        ...process.env,
+        ...compileCache,
+        ...{ AWS_ENDPOINT_URL: url, AWS_REGION: 'eu-west-1' },
+        ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' },
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const printed = Promise.all([text(child.stdout), text(child.stderr)])
+    const [code] = await once(child, 'close')
+    await stop()
+    const [lines, errors] = await printed
+    return {
+      code,
+      errors,
+      records: lines
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+    }
+  }
+  const settings = ['--settings', 'shared/settings/profiles/local.json']
+  const order = { ...keyOf('acme', 'order', 'o1'), tenant_id: 'acme' }
+
+  test('exits with 0 if nothing is wrong, and says what it has read', async () => {
+    const { code, records } = await runOn([order], ...settings)
+    expect([code, records]).toEqual([0, [expect.objectContaining({ table: 't', items: 1, violations: 0 })]])
+  })
+
+  test('prints each violation, and exits with 1', async () => {
+    const { code, records } = await runOn([{ ...order, tenant_id: 'other' }], ...settings)
+    expect(code).toBe(1)
+    expect(records).toEqual([
+      { promise: 'tenants are separate', tenant: 'acme', about: 'order/o1', found: expect.anything() },
+      expect.objectContaining({ items: 1, violations: 1 }),
+    ])
+  })
+
+  test('needs the profile of the stack', async () => {
+    const { code, errors } = await runOn([order])
+    expect([code, errors]).toEqual([2, expect.stringContaining('codes.types')])
   })
 })

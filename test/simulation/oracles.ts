@@ -15,7 +15,7 @@ import type { World } from './world.ts'
 
 /** What must be true of stored data at any time, also while work is pending. */
 export async function checkStored({ store, scheduler, settings }: World): Promise<void> {
-  const data = { items: () => store.all(), at: scheduler.now, isOneMoment: true }
+  const data = { items: () => store.all(), at: scheduler.now, isWhole: true }
   for await (const { promise, tenant, about, found } of checkData(data, { settings }))
     throw new Violation(promise, `${about} of ${tenant}: ${found}`)
 }

@@ -31,23 +31,23 @@ export interface Data {
   /** Milliseconds since 1970. */
   at: number
   /**
-   * Whether it is of one moment. Otherwise the items of a transaction may be read from before and after it, so nothing is said
-   * about what has changed just before.
+   * Whether each transaction is in it as a whole, or not at all. Otherwise nothing is said about what has changed just before.
    */
-  isOneMoment: boolean
+  isWhole: boolean
 }
 
 /**
- * The changes of a transaction reach an export within less than a second of each other. Clocks differ by as much, and a
- * transaction takes as long.
+ * An export may have some changes of a transaction that is propagated just then, and lack others. Usually they are less than a second
+ * apart; clocks differ, and a transaction takes its time.
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
  */
 const changingMilliseconds = 10_000
 
 /**
- * The facts that are kept at once. A fact takes about 300 bytes, so these take 0.6 GB; a process of Node may use 2 GB, or 4 GB on a
- * machine with 16 GB.
+ * The facts that are kept at once: 0.8 GB. A million items of refunds, codes and orders have 1.5 million. A process of Node may use
+ * 2 GB, or 4 GB on a machine with 16 GB.
  */
-export const mostFacts = 2_000_000
+const mostFacts = 2_000_000
 
 /** Facts about one subject cannot be parted. There are never so many of one. */
 const mostParts = 2 ** 20
@@ -65,13 +65,13 @@ interface Part {
  * @param options.most the facts that are kept at once
  */
 export async function* checkData(
-  { items, at, isOneMoment }: Data,
+  { items, at, isWhole }: Data,
   options: { settings: Judging['settings']; most?: number; onRead?: (count: number) => void },
 ): AsyncGenerator<Violation> {
   const { settings, most = mostFacts, onRead = () => {} } = options
   const judging: Judging = { settings, at }
   const purged = new Set<string>()
-  const settledUntil = isOneMoment ? undefined : timestamp(at - changingMilliseconds)
+  const settledUntil = isWhole ? undefined : timestamp(at - changingMilliseconds)
   const parts: Part[] = [{ rest: 0, of: 1 }]
   let found: Violation[] = []
   for (let isFirst = true, part = parts.pop(); part; isFirst = false, part = parts.pop()) {

@@ -85,7 +85,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
     if (!refund) {
       if (entries.length > 0)
         broken(
-          'ledger = succeeded refunds',
+          'the ledger is the paid and reversed refunds',
           `the ledger has ${showAll(entries)}, and there is no such refund`,
         )
       return
@@ -95,7 +95,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
     const kinds = entries.map((entry) => `${entry.kind} ${entry.amount}`).toSorted()
     if (String(kinds) !== String(expected))
       broken(
-        'ledger = succeeded refunds',
+        'the ledger is the paid and reversed refunds',
         `it is ${status} with ${amount}, and the ledger has ${showAll(entries)}`,
       )
     else
@@ -150,7 +150,7 @@ export const payoutPromise: SharedPromise<{ refund: string; at: string }> = {
   judge(facts, _, __, broken) {
     if (facts.length > 1)
       broken(
-        'payouts = succeeded refunds',
+        'a payout belongs to one refund',
         `it is that of ${facts.map(({ refund }) => refund).join(' and ')}`,
       )
   },

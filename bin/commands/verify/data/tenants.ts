@@ -19,21 +19,28 @@ export const ownerPromise: ItemPromise = ({ pk, sk, tenant_id, body }, _, broken
   if (named !== undefined && named !== tenant) broken(separate, `it holds an event of ${named}`)
 }
 
+type IdFact = { owner: string; at?: string } | { tenant: string; entity: string; sk: string; at?: string }
+
+/** One object for each tenant: most ids have no other fact. */
+const owners = new Map<string, IdFact>()
+
 /** No item names an id of another tenant. */
-export const idPromise: SharedPromise<{ owner?: string; in?: string; by?: string; at?: string }> = {
+export const idPromise: SharedPromise<IdFact> = {
   facts(item, state) {
     const { entity, tenant } = ownerOf(item.pk)
     if (!isEntity(entity)) return
-    if (typeof item.id === 'string' && isId(item.id)) state('', item.id, { owner: tenant })
-    for (const id of new Set(idsIn(entity, item))) state('', id, { in: tenant, by: `${entity}/${item.sk}` })
+    const owner = owners.get(tenant) ?? { owner: tenant }
+    owners.set(tenant, owner)
+    if (typeof item.id === 'string' && isId(item.id)) state('', item.id, owner)
+    for (const id of new Set(idsIn(entity, item))) state('', id, { tenant, entity, sk: item.sk })
   },
   judge(facts, _, __, broken) {
-    const owners = new Set(facts.flatMap(({ owner }) => owner ?? []))
-    if (owners.size > 1) broken(separate, `it is the id of items of ${[...owners].join(' and ')}`)
-    const [owner] = owners
-    for (const { in: tenant, by } of owner === undefined ? [] : facts)
-      if (tenant !== undefined && tenant !== owner)
-        broken(separate, `it is of ${owner}, and ${by} of ${tenant} names it`)
+    const owning = new Set(facts.flatMap((fact) => ('owner' in fact ? [fact.owner] : [])))
+    if (owning.size > 1) broken(separate, `it is the id of items of ${[...owning].join(' and ')}`)
+    const [owner] = owning
+    for (const fact of owner === undefined ? [] : facts)
+      if ('tenant' in fact && fact.tenant !== owner)
+        broken(separate, `it is of ${owner}, and ${fact.entity}/${fact.sk} of ${fact.tenant} names it`)
   },
 }
 

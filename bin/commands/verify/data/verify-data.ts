@@ -37,12 +37,12 @@ export async function verifyData(stack: DeployedStack, options: VerifyData): Pro
   const table = outputOf(stack, 'TableName')
   if ((stack.access.endpoint ?? process.env.AWS_ENDPOINT_URL) !== undefined) {
     const items = () => scannedItems(dynamodb, table)
-    return check({ items, at: systemClock.now(), isOneMoment: false })
+    return check({ items, at: systemClock.now(), isWhole: false })
   }
   const s3 = new S3Client(stack.access)
   const bucket = outputOf(stack, 'FilesBucketName')
   return withExport({ dynamodb, s3, table, bucket, pauseSeconds: 10, report, signal }, (files) =>
-    check({ items: () => exportedItems({ s3, signal }, files), at: files.at, isOneMoment: false }),
+    check({ items: () => exportedItems({ s3, signal }, files), at: files.at, isWhole: false }),
   )
 
   async function check(data: Data): Promise<Checked> {
