@@ -217,6 +217,11 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const items = changed(delivery, { body })
       return { items, promise: 'tenants are separate', about: `delivery/${delivery.sk}` }
     },
+    'an item of another form': () => {
+      const delivery = first('delivery')
+      const items = changed(delivery, { body: 'no JSON' })
+      return { items, promise: 'items have their form', about: `delivery/${delivery.sk}` }
+    },
     'an item in a partition where nothing looks for it': () => {
       const customer = first('customer')
       const items = changed(customer, { pk: `customer#${tenantOf(customer)}#99` })
@@ -275,13 +280,14 @@ describe('verify --data', () => {
   })
 
   test('shows no text of a code and no personal data', async () => {
-    const secrets = new Set(
-      whole.flatMap(({ code, email, name }) => [code, email, name].filter((one) => typeof one === 'string')),
-    )
+    const shown = whole.filter((item) => ['code', 'customer', 'mail', 'session'].includes(kindOf(item)))
+    const texts = shown.flatMap(({ code, email, name }) => [code, email, name])
+    const secrets = texts.filter((one) => typeof one === 'string')
+    expect(secrets.length).toBeGreaterThan(10)
     for (const plant of Object.values(planted)) {
       const { items, settings } = plant()
       const found = JSON.stringify(await violationsIn(items, settings ? { settings } : {}))
-      expect([...secrets].filter((secret) => found.includes(`${secret}`))).toEqual([])
+      expect(secrets.filter((secret) => found.includes(secret))).toEqual([])
     }
   })
 

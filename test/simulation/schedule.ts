@@ -185,6 +185,7 @@ async function story(
   )
   if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
   await raceHolds(world, history)
+  await checkStored(world)
   await deliverEvents(world)
 }
 

@@ -1,6 +1,7 @@
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { cartPromise } from './carts.ts'
 import { codePromise } from './codes.ts'
 import type { Break, Fact, ItemPromise, Judging, SharedPromise, Subject, Violation } from './promise.ts'
@@ -59,86 +60,107 @@ interface Part {
   of: number
 }
 
+/** The facts of a part of all subjects. Once they are too many, half of its subjects are left to another part. */
+class Facts {
+  /** The facts of each promise, by subject. */
+  readonly ofPromises = ofSeveral.map(() => new Map<string, Fact[]>())
+  #part: Part
+  readonly #most: number
+  readonly #leave: (part: Part) => void
+  #kept = 0
+
+  constructor(part: Part, most: number, leave: (part: Part) => void) {
+    this.#part = part
+    this.#most = most
+    this.#leave = leave
+  }
+
+  add(promise: number, subject: string, fact: Fact): void {
+    if (!this.#has(subject)) return
+    const facts = this.ofPromises[promise] as Map<string, Fact[]>
+    const known = facts.get(subject)
+    if (known) known.push(fact)
+    else facts.set(subject, [fact])
+    this.#kept += 1
+    while (this.#kept > this.#most && this.#part.of < mostParts) this.#leaveHalf()
+  }
+
+  #has(subject: string): boolean {
+    const { rest, of } = this.#part
+    return of === 1 || hashOf(subject) % of === rest
+  }
+
+  #leaveHalf(): void {
+    const { rest, of } = this.#part
+    this.#part = { rest, of: of * 2 }
+    this.#leave({ rest: rest + of, of: of * 2 })
+    this.#kept = 0
+    for (const facts of this.ofPromises)
+      for (const [subject, { length }] of facts)
+        if (this.#has(subject)) this.#kept += length
+        else facts.delete(subject)
+  }
+}
+
 /**
- * Yields each broken promise. If the facts of all subjects are too many, half of the subjects are left to another reading, and so
- * on: memory is bounded whatever the size of the table. Nothing is said about a tenant that is being purged.
+ * Yields each broken promise. If the facts of all subjects are too many, the items are read again for the others: memory is bounded
+ * whatever the size of the table. Nothing is said about a tenant that is being purged.
  * @param options.most the facts that are kept at once
+ * @param options.onRead receives how many items were read so far, in each reading
  */
 export async function* checkData(
   { items, at, isWhole }: Data,
-  options: { settings: Judging['settings']; most?: number; onRead?: (count: number) => void },
+  options: { settings: Settings; most?: number; onRead?: (count: number) => void },
 ): AsyncGenerator<Violation> {
   const { settings, most = mostFacts, onRead = () => {} } = options
   const judging: Judging = { settings, at }
-  const purged = new Set<string>()
   const settledUntil = isWhole ? undefined : timestamp(at - changingMilliseconds)
+  const purged = new Set<string>()
   const parts: Part[] = [{ rest: 0, of: 1 }]
-  let found: Violation[] = []
   for (let isFirst = true, part = parts.pop(); part; isFirst = false, part = parts.pop()) {
-    const books = ofSeveral.map(() => new Map<string, Fact[]>())
+    const facts = new Facts(part, most, (other) => parts.push(other))
     let count = 0
-    let kept = 0
     for await (const item of items()) {
-      const { entity, tenant } = ownerOf(item.pk)
-      if (Number(item.expires_at) * 1000 <= at) continue
-      if (isFirst) {
-        if (item.pk === restoredKey.pk) judging.restoredAt = Number(item.at)
-        if (entity === 'purge') purged.add(tenant)
-        const broken = reporting(found, { tenant, about: `${entity}/${item.sk}` })
-        for (const promise of ofOneItem) promise(item, judging, broken)
-        yield* found
-        found = []
-      }
-      for (const [index, promise] of ofSeveral.entries())
-        promise.facts(
-          item,
-          (...[ofTenant, about, fact]) => {
-            const subject = `${ofTenant} ${about}`
-            if (part && !isIn(part, subject)) return
-            const book = books[index] as Map<string, Fact[]>
-            const known = book.get(subject)
-            if (known) known.push(fact)
-            else book.set(subject, [fact])
-            kept += 1
-          },
-          judging,
-        )
-      while (kept > most && part.of < mostParts) {
-        part = { ...part, of: part.of * 2 }
-        parts.push({ ...part, rest: part.rest + part.of / 2 })
-        kept = leaveOthers(part, books)
-      }
       count += 1
       onRead(count)
+      const { entity, tenant } = ownerOf(item.pk)
+      if (Number(item.expires_at) * 1000 <= at) continue
+      if (item.pk === restoredKey.pk) judging.restoredAt = Number(item.at)
+      if (entity === 'purge') purged.add(tenant)
+      const subject = { tenant, about: `${entity}/${item.sk}` }
+      if (isFirst)
+        for (const promise of ofOneItem)
+          yield* violationsOf(subject, (broken) => promise(item, judging, broken))
+      // What cannot be read is reported once.
+      const unread = violationsOf(subject, () => {
+        for (const [index, promise] of ofSeveral.entries())
+          promise.facts(item, (of, about, fact) => facts.add(index, `${of} ${about}`, fact), judging)
+      })
+      if (isFirst) yield* unread
     }
     for (const [index, promise] of ofSeveral.entries())
-      for (const [subject, facts] of books[index] ?? []) {
+      for (const [subject, known] of facts.ofPromises[index] ?? []) {
         const [tenant = '', about = ''] = subject.split(/ (.*)/s)
-        const isChanging = facts.some(({ at: changed = '' }) => changed > (settledUntil ?? '~'))
-        if (isChanging || purged.has(tenant)) continue
-        promise.judge(facts, { tenant, about }, judging, reporting(found, { tenant, about }))
-        yield* found
-        found = []
+        const isChanging = settledUntil !== undefined && known.some((one) => (one.at ?? '') > settledUntil)
+        if (!isChanging && !purged.has(tenant))
+          yield* violationsOf({ tenant, about }, (broken) =>
+            promise.judge(known, { tenant, about }, judging, broken),
+          )
       }
   }
 }
 
-function reporting(found: Violation[], subject: Subject): Break {
-  return (promise, text) => found.push({ promise, ...subject, found: text })
-}
-
-/** Removes the subjects that are not in a part. @returns the number of facts that are left */
-function leaveOthers(part: Part, books: readonly Map<string, Fact[]>[]): number {
-  let left = 0
-  for (const book of books)
-    for (const [subject, facts] of book)
-      if (isIn(part, subject)) left += facts.length
-      else book.delete(subject)
-  return left
-}
-
-function isIn({ rest, of }: Part, subject: string): boolean {
-  return of === 1 || hashOf(subject) % of === rest
+/** Returns what a check of a subject finds. Damaged data may have any form: what cannot be read is a violation, too. */
+function violationsOf(subject: Subject, check: (broken: Break) => void): Violation[] {
+  const found: Violation[] = []
+  const broken: Break = (promise, text) => found.push({ promise, ...subject, found: text })
+  try {
+    check(broken)
+  } catch (thrown) {
+    // The message may quote what is stored.
+    broken('items have their form', `it cannot be read: ${(thrown as Error).name}`)
+  }
+  return found
 }
 
 /** FNV-1a with the final mixing of MurmurHash: ids of one time differ in few characters. */
