@@ -132,13 +132,13 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const about = `payout/${account}/${provider_refund_id}`
       return { items, promise: 'a payout belongs to one refund', about }
     },
-    'a hold of a refund that failed': () => {
+    'a lock of a refund that failed': () => {
       const { id, charge_id, pk, sk } = paidRefund()
-      const hold = { ...keyOf(ownerOf(pk).tenant, 'refund_hold', String(charge_id)), refund_id: id }
+      const lock = { ...keyOf(ownerOf(pk).tenant, 'charge_lock', String(charge_id)), refund_id: id }
       const failed = changed(paidRefund(), { status: 'failed' })
       const settings = { ...localSettings, 'refunds.policy': 'once_per_charge' as const }
-      const promise = 'a hold belongs to a paid refund'
-      return { items: [...failed, hold], promise, about: `refund/${sk}`, settings }
+      const promise = 'a lock on a charge belongs to a paid refund'
+      return { items: [...failed, lock], promise, about: `refund/${sk}`, settings }
     },
     'a payout without its audit record': () => {
       const about = `refund/${paidRefund().id}`
@@ -234,7 +234,7 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
     },
     'an import without its entry': () => {
       const { id } = operation('pending', 'running')
-      const items = without(first('unfinished-operation', ({ sk }) => sk === id))
+      const items = without(first('pending-operation', ({ sk }) => sk === id))
       return { items, promise: 'nothing is pending forever', about: `operation/${id}` }
     },
     'a subscriber without its entry': () => {
@@ -265,7 +265,7 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
 
 describe('verify --data', () => {
   test('finds nothing in what the service has stored, while sagas and imports are pending', async () => {
-    expect(whole.map(kindOf)).toEqual(expect.arrayContaining(['pending-saga', 'unfinished-operation']))
+    expect(whole.map(kindOf)).toEqual(expect.arrayContaining(['pending-saga', 'pending-operation']))
     expect(await violationsIn(whole)).toEqual([])
   })
 
@@ -309,7 +309,7 @@ describe('verify --data', () => {
   test('finds work that no sweep has looked at for a day, unless the table was restored since', async () => {
     const at = Date.parse(first('pending-saga').sk.slice(0, 24)) + 48 * 3_600_000
     const late = (await violationsIn(whole, { at })).map(({ about }) => about.split('/')[0])
-    expect(late.toSorted()).toEqual(['pending-saga', 'unfinished-operation'])
+    expect(late.toSorted()).toEqual(['pending-saga', 'pending-operation'])
     const restored = and({ ...restoredKey, at: at - 3_600_000 })
     expect(await violationsIn(restored, { at })).toEqual([])
   })

@@ -33,7 +33,7 @@ export function checkRefunds({ provider: { payouts }, settings }: World, of: Of)
     const sum = all.reduce((total, { amount, status }) => total + (status === 'succeeded' ? amount : 0), 0)
     check(sum <= captured, 'at most what was captured', () => `${charge} paid ${sum}`)
   }
-  if (settings['refunds.policy'] === 'once_per_charge') checkHolds(refunds, of)
+  if (settings['refunds.policy'] === 'once_per_charge') checkChargeLocks(refunds, of)
   const payoutOf = new Map(payouts.map((payout) => [payout.refundId, payout]))
   for (const refund of refunds) {
     const payout = payoutOf.get(refund.id)
@@ -47,16 +47,20 @@ export function checkRefunds({ provider: { payouts }, settings }: World, of: Of)
   }
 }
 
-/** If a charge may be refunded once, one of its paid refunds holds it. */
-function checkHolds(refunds: readonly Refund[], of: Of): void {
-  const holders = new Set(of('refund_hold').map(({ refund_id }) => refund_id))
+/** If a charge may be refunded once, one of its paid refunds locks it. */
+function checkChargeLocks(refunds: readonly Refund[], of: Of): void {
+  const holders = new Set(of('charge_lock').map(({ refund_id }) => refund_id))
   for (const [charge, all] of Map.groupBy(
     refunds,
     ({ tenant_id, charge_id }) => `${tenant_id} ${charge_id}`,
   )) {
     const isPaid = all.some(({ status }) => status === 'succeeded')
     const held = all.filter(({ id }) => holders.has(id)).length
-    check(held === (isPaid ? 1 : 0), 'a hold belongs to a paid refund', () => `${charge}: ${held} holds`)
+    check(
+      held === (isPaid ? 1 : 0),
+      'a lock on a charge belongs to a paid refund',
+      () => `${charge}: ${held} locks`,
+    )
   }
 }
 

@@ -36,7 +36,7 @@ const noBytes = new Uint8Array()
  * the next line is a new row. Where a row ends depends on nothing before it. So the rows of a chunk are those of the
  * file, if it starts and ends with a row.
  *
- * The bytes of an open cell are held, because they are scanned again if it is never closed. All quotes among them are
+ * The bytes of an open cell are kept, because they are scanned again if it is never closed. All quotes among them are
  * doubled and open no cell that goes on behind them: the time is linear in the length of the file.
  */
 export function rowScanner(maxBytes: number = maxRowBytes) {
@@ -47,7 +47,7 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
   /** The position after the first quote of the open cell. */
   let cellFrom = 0
   /** The bytes of the open cell, from `cellFrom` to `at`. */
-  let held: Uint8Array = noBytes
+  let kept: Uint8Array = noBytes
 
   function endRow(textTo: number, to: number): RowRange {
     const row = { from, textTo, to }
@@ -64,8 +64,8 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
   /** @param bytes the next bytes of the file. @returns the rows that end within them */
   function scan(bytes: Uint8Array): RowRange[] {
     const rows: RowRange[] = []
-    const buffer = held.length === 0 ? bytes : Buffer.concat([held, bytes])
-    const base = at - held.length
+    const buffer = kept.length === 0 ? bytes : Buffer.concat([kept, bytes])
+    const base = at - kept.length
     const end = base + buffer.length
     while (at < end) {
       if (field === 'quoted') {
@@ -97,7 +97,7 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
       at += 1
     }
     const isOpen = field === 'quoted' || field === 'quote_in_quotes'
-    held = isOpen ? buffer.subarray(cellFrom - base) : noBytes
+    kept = isOpen ? buffer.subarray(cellFrom - base) : noBytes
     return rows
   }
 
@@ -105,8 +105,8 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
   function end(): RowRange[] {
     let rows: RowRange[] = []
     while (field === 'quoted') {
-      const rest = held
-      held = noBytes
+      const rest = kept
+      kept = noBytes
       leaveUnclosed()
       rows = rows.concat(scan(rest))
     }

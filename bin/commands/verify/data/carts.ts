@@ -1,12 +1,11 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import type { Pricing } from '#shared/discounts/amount-off.ts'
-import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { ItemPromise } from './promise.ts'
+import { type ItemPromise, placeOf } from './promise.ts'
 
 /** Each line of a cart is what its rule gives for the amount of the cart and what the lines before it leave. */
 export const cartPromise: ItemPromise = (item, { settings }, broken) => {
-  if (ownerOf(item.pk).entity !== 'cart') return
+  if (placeOf(item).entity !== 'cart') return
   const { amount_minor: total = 0, currency, discounts = [] } = item as unknown as Cart
   let left = total
   for (const { code_id, rule_id, amount_minor } of discounts) {

@@ -1,10 +1,19 @@
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { cartPromise } from './carts.ts'
 import { codePromise } from './codes.ts'
-import type { Break, Fact, ItemPromise, Judging, SharedPromise, Subject, Violation } from './promise.ts'
+import {
+  type Break,
+  type Fact,
+  type ItemPromise,
+  type Judging,
+  placeOf,
+  type SharedPromise,
+  type Subject,
+  type Violation,
+} from './promise.ts'
 import { payoutPromise, refundPromise } from './refunds.ts'
 import { erasurePromise, idPromise, ownerPromise } from './tenants.ts'
 import { countPromise, duePromise, entryPromise, rowsPromise, sagaPromise } from './work.ts'
@@ -123,7 +132,7 @@ export async function* checkData(
     for await (const item of items()) {
       count += 1
       onRead(count)
-      const { entity, tenant } = ownerOf(item.pk)
+      const { entity, tenant } = placeOf(item)
       if (Number(item.expires_at) * 1000 <= at) continue
       if (item.pk === restoredKey.pk) judging.restoredAt = Number(item.at)
       if (entity === 'purge') purged.add(tenant)

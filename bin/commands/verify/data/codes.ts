@@ -1,8 +1,7 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import { asCode } from '#shared/codes/code-store.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { ownerOf } from '#shared/platform/table/keys.ts'
-import type { SharedPromise } from './promise.ts'
+import { placeOf, type SharedPromise } from './promise.ts'
 
 type CodeFact =
   | { kind: 'code'; lock: string; type: string; version: number; at: string }
@@ -16,7 +15,7 @@ const changes = ['update', 'soft_delete', 'restore']
 /** Each code has the lock of its text, each lock its code, each change its audit record, and each line the rule of its code. */
 export const codePromise: SharedPromise<CodeFact> = {
   facts(item, state) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     switch (entity) {
       case 'code': {
         const { id, code, lock_key: lock = code, type, version, updated_at: at } = asCode(item)

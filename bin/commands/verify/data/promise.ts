@@ -1,4 +1,4 @@
-import type { Item } from '#shared/platform/table/keys.ts'
+import { type Item, ownerOf, type PartitionKind } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
 /** A promise of the service that stored data breaks. It holds ids, states and amounts, and no personal data. */
@@ -51,4 +51,9 @@ export interface SharedPromise<Stated extends Fact = Fact> {
     judging: Pick<Judging, 'at'>,
   ): void
   judge(facts: readonly Stated[], subject: Subject, judging: Judging, broken: Break): void
+}
+
+/** Returns the entity of an item, and its tenant if it has one. It is typed, so no check asks for an entity that does not exist. */
+export function placeOf({ pk }: Pick<Item, 'pk'>): { entity: PartitionKind | 'purge'; tenant: string } {
+  return ownerOf(pk) as { entity: PartitionKind | 'purge'; tenant: string }
 }

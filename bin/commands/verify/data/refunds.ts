@@ -1,13 +1,13 @@
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { asRecord } from '#shared/platform/idempotency/record.ts'
-import { idOfEntry, ownerOf } from '#shared/platform/table/keys.ts'
+import { idOfEntry } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { RefundStatus } from '#shared/refunds/refund-states.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import type { SharedPromise } from './promise.ts'
+import { placeOf, type SharedPromise } from './promise.ts'
 
 type RefundFact =
-  | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'open_entry'>; at: string }
+  | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'unsettled_entry'>; at: string }
   | { kind: 'entry'; entry: Payment & Pick<LedgerEntry, 'kind'>; at: string }
   | { kind: 'hold'; at?: string }
   | { kind: 'audit'; action: string; at: string }
@@ -39,11 +39,11 @@ const audited: Record<RefundStatus, readonly string[]> = {
 /** The ledger is the paid and the reversed refunds, each outcome is audited, and each pending refund is worked on. */
 export const refundPromise: SharedPromise<RefundFact> = {
   facts(item, state) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     switch (entity) {
       case 'refund': {
-        const { id, status, open_entry, updated_at: at, ...refund } = asRefund(item)
-        const open = open_entry === undefined ? {} : { open_entry }
+        const { id, status, unsettled_entry, updated_at: at, ...refund } = asRefund(item)
+        const open = unsettled_entry === undefined ? {} : { unsettled_entry }
         state(tenant, `refund/${id}`, {
           kind: 'refund',
           refund: { ...paymentOf(refund), status, ...open },
@@ -57,7 +57,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         state(tenant, `refund/${refund_id}`, { kind: 'entry', entry: { ...paymentOf(entry), kind }, at })
         break
       }
-      case 'refund_hold':
+      case 'charge_lock':
         for (const id of [item.refund_id, ...((item.also_paid ?? []) as string[])])
           state(tenant, `refund/${id}`, { kind: 'hold' })
         break
@@ -67,7 +67,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
           state(tenant, target, { kind: 'audit', action, at })
         break
       }
-      case 'open-refund':
+      case 'unsettled-refund':
         state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'open' })
         break
       case 'idempotency': {
@@ -114,16 +114,16 @@ export const refundPromise: SharedPromise<RefundFact> = {
     if (status === 'pending' && !isWorkedOn)
       broken(
         'nothing is pending forever',
-        'it is pending, and has neither a saga nor an entry among open-refund',
+        'it is pending, and has neither a saga nor an entry among unsettled-refund',
       )
-    if (status !== 'pending' && refund.open_entry && !facts.some(({ kind }) => kind === 'open'))
+    if (status !== 'pending' && refund.unsettled_entry && !facts.some(({ kind }) => kind === 'open'))
       broken(
         'nothing is pending forever',
-        "it lacks facts of the provider's, and has no entry among open-refund",
+        "it lacks facts of the provider's, and has no entry among unsettled-refund",
       )
     const isHolder = facts.some(({ kind }) => kind === 'hold')
     if (isHolder && settings['refunds.policy'] === 'once_per_charge' && /failed|reversed/.test(status))
-      broken('a hold belongs to a paid refund', `it is ${status}, and holds its charge`)
+      broken('a lock on a charge belongs to a paid refund', `it is ${status}, and locks its charge`)
   },
 }
 
@@ -142,7 +142,7 @@ function showAll(entries: readonly { kind: string; amount: number }[]): string {
 /** A payout of the provider is that of one refund. */
 export const payoutPromise: SharedPromise<{ refund: string; at: string }> = {
   facts(item, state) {
-    if (ownerOf(item.pk).entity !== 'refund') return
+    if (placeOf(item).entity !== 'refund') return
     const { id, tenant_id, account, provider_refund_id, updated_at: at } = asRefund(item)
     if (provider_refund_id !== undefined)
       state(tenant_id, `payout/${account}/${provider_refund_id}`, { refund: id, at })

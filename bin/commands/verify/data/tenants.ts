@@ -1,14 +1,14 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { isId } from '#shared/platform/base/clock.ts'
-import { type Item, isEntity, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
-import type { ItemPromise, SharedPromise } from './promise.ts'
+import { type Entity, type Item, isEntity, keyOf } from '#shared/platform/table/keys.ts'
+import { type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
 
 const separate = 'tenants are separate'
 
 /** An item is of the tenant of its partition, and in the partition in which it is looked for. */
 export const ownerPromise: ItemPromise = ({ pk, sk, tenant_id, body }, _, broken) => {
-  const { entity, tenant } = ownerOf(pk)
+  const { entity, tenant } = placeOf({ pk })
   if (!isEntity(entity)) return
   if (tenant_id !== undefined && tenant_id !== tenant) broken(separate, `it names the tenant ${tenant_id}`)
   const [id = ''] = sk.split('#')
@@ -27,7 +27,7 @@ const owners = new Map<string, IdFact>()
 /** No item names an id of another tenant. */
 export const idPromise: SharedPromise<IdFact> = {
   facts(item, state) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     if (!isEntity(entity)) return
     const owner = owners.get(tenant) ?? { owner: tenant }
     owners.set(tenant, owner)
@@ -45,7 +45,7 @@ export const idPromise: SharedPromise<IdFact> = {
 }
 
 /** Returns the ids that an item names. The reason of an audit record is a caller's text, and a share names its grantee. */
-function idsIn(entity: string, item: Item): string[] {
+function idsIn(entity: Entity, item: Item): string[] {
   switch (entity) {
     case 'audit': {
       const { action, target, before, after } = item as unknown as AuditRecord
@@ -53,7 +53,7 @@ function idsIn(entity: string, item: Item): string[] {
       return text.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
     }
     case 'ledger':
-    case 'refund_hold':
+    case 'charge_lock':
       return [String(item.refund_id), ...((item.also_paid ?? []) as string[])]
     case 'code_lock':
       return [String(item.code_id)]
@@ -67,7 +67,7 @@ function idsIn(entity: string, item: Item): string[] {
 /** An order that was erased has the audit record of that. */
 export const erasurePromise: SharedPromise<{ kind: 'tombstone' | 'audit'; at: string }> = {
   facts(item, state) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     if (entity === 'order' && typeof item.erased_at === 'string')
       state(tenant, `order/${item.sk}`, { kind: 'tombstone', at: item.erased_at })
     if (entity === 'audit' && item.action === 'order.erase')

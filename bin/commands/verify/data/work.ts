@@ -3,8 +3,8 @@ import { asOperation } from '#shared/operations/operation-store.ts'
 import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import type { PendingSaga } from '#shared/platform/idempotency/pending-saga.ts'
 import { asRecord } from '#shared/platform/idempotency/record.ts'
-import { type Item, idOfEntry, ownerOf } from '#shared/platform/table/keys.ts'
-import type { ItemPromise, SharedPromise } from './promise.ts'
+import { type Item, idOfEntry } from '#shared/platform/table/keys.ts'
+import { type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
 
 const forever = 'nothing is pending forever'
 const minuteMilliseconds = 60_000
@@ -12,7 +12,7 @@ const dayMilliseconds = 24 * 3_600_000
 
 /** The work of an entry, and the entity that has it. */
 const working = {
-  'unfinished-operation': 'operation',
+  'pending-operation': 'operation',
   'registered-subscriber': 'subscriber',
 } as const
 
@@ -22,9 +22,9 @@ const working = {
  */
 export const duePromise: SharedPromise<{ due?: number; started?: number; at?: string }> = {
   facts({ pk, sk, tenant }, state) {
-    const { entity } = ownerOf(pk)
-    if (entity === 'unfinished-operation') state(String(tenant), `${entity}/${sk}`, { started: timeOf(sk) })
-    if (entity === 'pending-saga' || entity === 'open-refund')
+    const { entity } = placeOf({ pk })
+    if (entity === 'pending-operation') state(String(tenant), `${entity}/${sk}`, { started: timeOf(sk) })
+    if (entity === 'pending-saga' || entity === 'unsettled-refund')
       state(String(tenant), `${entity}/${idOfEntry(sk)}`, { due: Date.parse(sk.slice(0, sk.indexOf('#'))) })
   },
   judge([entry], _, { settings, at, restoredAt = 0 }, broken) {
@@ -37,7 +37,7 @@ export const duePromise: SharedPromise<{ due?: number; started?: number; at?: st
 /** Each operation in progress, and each subscriber, has the entry by which sweeps find it. */
 export const entryPromise: SharedPromise<{ kind: 'work' | 'entry'; at?: string }> = {
   facts(item, state) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     const isWork = entity === 'operation' ? !isEnded(asOperation(item).state) : entity === 'subscriber'
     const at = typeof item.updated_at === 'string' ? { at: item.updated_at } : {}
     if (isWork) state(tenant, `${entity}/${item.sk}`, { kind: 'work', ...at })
@@ -53,7 +53,7 @@ export const entryPromise: SharedPromise<{ kind: 'work' | 'entry'; at?: string }
 /** Each pending saga that the service can finish has the entry by which the sweep finds it. */
 export const sagaPromise: SharedPromise<{ kind: 'record' | 'entry'; sk: string; at?: string }> = {
   facts(item, state) {
-    const { entity } = ownerOf(item.pk)
+    const { entity } = placeOf(item)
     if (entity === 'idempotency') {
       const record = asRecord(item)
       if (record.state === 'pending' && record.saga.entry !== undefined)
@@ -80,7 +80,7 @@ interface CountFact {
 /** A tenant's count of operations in progress, and that of its legal holds, are their numbers. */
 export const countPromise: SharedPromise<CountFact> = {
   facts(item, state, judging) {
-    const { entity, tenant } = ownerOf(item.pk)
+    const { entity, tenant } = placeOf(item)
     if (entity === 'operation') {
       const { state: ofOperation, updated_at: at } = asOperation(item)
       const one = !isEnded(ofOperation)
@@ -111,7 +111,7 @@ function setAt({ set_at }: Item): { at?: string } {
 
 /** An operation counts each of its rows once. */
 export const rowsPromise: ItemPromise = (item, _, broken) => {
-  if (ownerOf(item.pk).entity !== 'operation') return
+  if (placeOf(item).entity !== 'operation') return
   const { state, chunks_done, chunks_total, rows_succeeded, rows_failed, completion } = asOperation(item)
   if (chunks_done > chunks_total)
     broken('each row counts once', `${chunks_done} of ${chunks_total} chunks are done`)
