@@ -14,8 +14,8 @@ export const ownerPromise: ItemPromise = ({ pk, sk, tenant_id, body }, _, broken
   const [id = ''] = sk.split('#')
   const partition = keyOf(tenant, entity, id).pk
   if (partition !== pk) broken('items are where they are looked for', `it is in ${pk}, not in ${partition}`)
-  if (entity !== 'delivery') return
-  const named: unknown = JSON.parse(String(body)).data?.tenant_id
+  if (entity !== 'delivery' || typeof body !== 'string') return
+  const named: unknown = JSON.parse(body).data?.tenant_id
   if (named !== undefined && named !== tenant) broken(separate, `it holds an event of ${named}`)
 }
 
