@@ -21,10 +21,11 @@ export async function* chunkRows(
   let at = 0
 
   function* add(rows: readonly RowRange[]): Generator<ChunkRow> {
-    for (const { from, textTo } of rows) {
+    for (const { from, textTo, blank } of rows) {
+      if (blank) continue
       const bytes = textTo - from
       if (bytes > maxBytes) yield { bytes }
-      else if (bytes > 0) yield { bytes, text: kept.toString('utf8', from - at, textTo - at) }
+      else yield { bytes, text: kept.toString('utf8', from - at, textTo - at) }
     }
     const end = rows.at(-1)?.to ?? at
     kept = kept.subarray(Math.max(0, end - at))
