@@ -1451,8 +1451,8 @@ export interface operations {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
-                /** @description false, the default, soft-deletes the code. true deletes it permanently. */
-                force?: "false" | "true";
+                /** @description true deletes the code permanently; false, or nothing, soft-deletes it. */
+                force?: boolean;
             };
             header?: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
@@ -1674,7 +1674,7 @@ export interface operations {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
                 /** @description Includes soft-deleted codes. Not every role may do this. */
-                include_deleted?: "true" | "false";
+                include_deleted?: boolean;
             };
             header?: {
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];

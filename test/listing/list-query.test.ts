@@ -131,7 +131,7 @@ describe('a filter', () => {
     ['uses.lte', '-9007199254740993', { reason: 'too_small', ...safe, actual: -(2 ** 53) }],
     ['code', 'a!', expect.objectContaining({ reason: 'format' })],
     ['state', 'gone', { reason: 'not_allowed', allowed: ['active', 'archived', 'soft_deleted'], actual: 4 }],
-    ['soft_deleted', 'yes', { reason: 'boolean', allowed: ['true', 'false'], actual: 3 }],
+    ['soft_deleted', 'yes', { reason: 'boolean', allowed: ['true', 'false', '1', '0'], actual: 3 }],
     ['created_at', 'yesterday', { reason: 'date-time', regex: dateTimePattern.source, actual: 9 }],
     ['created_at', '2030-02-30T00:00:00Z', { reason: 'no_such_time', actual: 20 }],
   ])('%s=%s is rejected', (name, value, problem) => {
@@ -359,7 +359,7 @@ describe('deleted items', () => {
   })
 
   test.each(['include_deleted', 'deleted'])('need a boolean %s', (name) => {
-    const problem = { reason: 'boolean', allowed: ['true', 'false'], actual: 3 }
+    const problem = { reason: 'boolean', allowed: ['true', 'false', '1', '0'], actual: 3 }
     expect(rejection({ [name]: 'yes' })).toEqual(invalid(name, problem))
   })
 

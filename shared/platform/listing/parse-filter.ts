@@ -1,7 +1,7 @@
 import type { Settings } from '../../settings/register.ts'
 import { timestamp } from '../base/clock.ts'
 import { failField } from '../base/failure.ts'
-import { charactersOf, dateTimePattern, readDateTime } from '../formats/text.ts'
+import { booleanOf, booleanTexts, charactersOf, dateTimePattern, readDateTime } from '../formats/text.ts'
 import { type Filter, type FilterValue, type Listing, type Operator, operatorsOf } from './listing.ts'
 
 const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
@@ -85,14 +85,15 @@ export function integerOf(text: string): number | undefined {
   return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE) + 0
 }
 
-/** Parses a boolean. Some languages write `1` and `0`. @throws VALIDATION.filter.value_invalid */
+/** @throws VALIDATION.filter.value_invalid unless the text is a boolean */
 export function parseBoolean(name: string, text: string): boolean {
-  if (['true', '1'].includes(text)) return true
-  if (['false', '0'].includes(text)) return false
+  const known = booleanTexts.find((one) => one === text)
+  if (known !== undefined) return booleanOf(known)
+  const actual = charactersOf(text)
   throw failField('VALIDATION.filter.value_invalid', name, {
     reason: 'boolean',
-    allowed: ['true', 'false'],
-    actual: text.length,
+    allowed: booleanTexts,
+    actual,
   })
 }
 

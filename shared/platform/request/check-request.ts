@@ -21,6 +21,7 @@ import {
   bodyLimitOf,
   bodyTypesOf,
   isForTenants,
+  type Query,
   type Route,
   takesSession,
 } from './route.ts'
@@ -142,7 +143,7 @@ function parseQuery(
   query: readonly (readonly [string, string])[],
   route: Pick<Route, 'query'>,
   settings: Settings,
-): Readonly<Record<string, string | undefined>> {
+): Query {
   for (const [name, { length }] of Map.groupBy(query, ([one]) => one)) {
     if (length > 1) throw repeated('VALIDATION.field.format', name, length)
   }
