@@ -2,7 +2,7 @@ import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/plat
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { pascalCase, reference } from './components.ts'
-import { header, pageSize, query } from './parameter.ts'
+import { header, pageSize, query, tenantName } from './parameter.ts'
 import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
 /** Returns every parameter of an operation. Credentials are security schemes instead. */
@@ -118,6 +118,8 @@ const comparisons = {
 function filters(field: string, kind: FieldKind, value: Json, settings: Settings): Json[] {
   return operatorsOf(kind).map((operator) => {
     const name = operator === 'eq' ? field : `${field}.${operator}`
+    if (kind === 'tenant')
+      return query(name, `Another name of ${settings['auth.adminTenantParameter']}.`, { schema: value })
     if (operator !== 'in')
       return query(name, `${field} ${comparisons[operator]} this value.`, { schema: value })
     const schema = { type: 'array', items: value, minItems: 1, maxItems: settings['lists.maxFilterValues'] }
@@ -128,6 +130,7 @@ function filters(field: string, kind: FieldKind, value: Json, settings: Settings
 
 function schemaOfValue(field: string, kind: FieldKind, listing: Listing, settings: Settings): Json {
   if (kind === 'boolean') return { type: 'boolean' }
+  if (kind === 'tenant') return tenantName(settings)
   if (kind === 'date-time') return { type: 'string', format: 'date-time' }
   if (kind === 'integer')
     return {

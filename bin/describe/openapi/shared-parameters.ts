@@ -1,12 +1,10 @@
 import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
-import { header, pageSize, path, query } from './parameter.ts'
+import { header, pageSize, path, query, tenantName } from './parameter.ts'
 import { type Json, openPoint } from './schemas.ts'
 
 /** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
-  const pattern = tenantNamePattern(settings).source
   const { header: nonce, mode } = settings['auth.nonce']
   return {
     Id: path('id', 'The id of the item.'),
@@ -15,7 +13,7 @@ export function sharedParameters(settings: Settings): Json {
       settings['auth.adminTenantParameter'],
       'The tenant of the request. An Admin may name any tenant, others only their own.',
       {
-        schema: { type: 'string', pattern, ...openPoint('requests.tenantName') },
+        schema: tenantName(settings),
         ...openPoint('auth.adminTenantParameter'),
       },
     ),
@@ -32,9 +30,13 @@ function pages(settings: Settings): Json {
   // Without a default: some generated clients send one, in the spelling of their language.
   const deleted = { schema: { type: 'boolean' }, ...openPoint('lists.includeDeletedRoles') }
   return {
-    PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
-      schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
-    }),
+    PageSize: query(
+      'page_size',
+      `The number of items in a page. A larger value counts as the maximum, and one above ${settings['lists.pageSizeAbsurd']} is rejected.`,
+      {
+        schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
+      },
+    ),
     Cursor: query(
       'cursor',
       `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,

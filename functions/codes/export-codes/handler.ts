@@ -14,7 +14,7 @@ export const endpoint = defineEndpoint(route, {
       throw failField('AUTHZ.filter.denied', 'include_deleted', {
         reason: 'role',
         allowed: settings['lists.includeDeletedRoles'],
-        actual: 'true'.length,
+        actual: 'string',
       })
     }
     const { inlineMaxBytes, linkSeconds } = settings['codes.export']

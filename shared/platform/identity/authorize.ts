@@ -5,7 +5,7 @@ import { Denial, fail } from '../base/failure.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { BlockCheck } from './blocked-tenants.ts'
-import type { Caller, Role } from './caller.ts'
+import { type Caller, type Role, roles } from './caller.ts'
 
 /** The operation that a caller asks for. */
 interface AccessedOperation {
@@ -34,15 +34,19 @@ export function authorize(
   addressed: string | undefined,
   settings: Settings,
 ): Scope {
-  const reach = reachOf(caller.role, route.access, settings['auth.serviceRole'].actsAs)
-  if (reach === 'deny') throw fail('AUTHZ.role.denied')
+  const { actsAs } = settings['auth.serviceRole']
+  const reach = reachOf(caller.role, route.access, actsAs)
+  if (reach === 'deny') {
+    const required_roles = roles.filter((role) => reachOf(role, route.access, actsAs) !== 'deny')
+    throw fail('AUTHZ.role.denied', { details: { required_roles } })
+  }
   if (addressed !== undefined && !reaches(caller, reach, addressed)) {
     const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
     // The path may name an item of the other tenant, so the audit record names the area only.
     throw new Denial(failure, failure.code, areaOf(route))
   }
   checkScopes(caller, route, settings)
-  checkFactors(caller, route.operation, settings['auth.mfa'])
+  checkFactors(caller, route, settings)
   const allTenants = reach === 'any' && addressed === undefined && caller.tenants === undefined
   return { tenant: addressed ?? caller.tenant, allTenants }
 }
@@ -87,15 +91,20 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
 }
 
-function checkFactors(
-  caller: Caller,
-  operation: string,
-  { operations, claim, value }: Settings['auth.mfa'],
-): void {
-  if (!operations.includes(operation)) return
+/** Returns whether an operation requires a second factor. No API key has one. */
+export function requiresFactor({ operation }: AccessedOperation, settings: Settings): boolean {
+  return settings['auth.mfa'].operations.includes(operation)
+}
+
+function checkFactors(caller: Caller, route: AccessedOperation, settings: Settings): void {
+  if (!requiresFactor(route, settings)) return
+  const { claim, value } = settings['auth.mfa']
   const proof = caller.claims[claim]
   if (proof === value || (Array.isArray(proof) && proof.includes(value))) return
-  const challenge = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  const insufficient = 'realm="commerce-api", error="insufficient_user_authentication"'
+  const challenge = caller.apiKey
+    ? `ApiKey ${insufficient}, error_description="no API key has a second factor: send a bearer token"`
+    : `Bearer ${insufficient}, acr_values="${value}"`
   throw fail('POLICY.mfa.required', { challenge })
 }
 

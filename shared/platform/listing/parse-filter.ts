@@ -16,7 +16,7 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
   const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
   const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
   if (!kind || !operator)
-    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: value.length })
+    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: 'string' })
   const texts = operator === 'in' ? value.split(',') : [value]
   const max = settings['lists.maxFilterValues']
   if (texts.length > max) {
@@ -73,7 +73,7 @@ export function parseInteger(name: string, text: string, { min, max }: { min: nu
   const range = { min, max }
   const problem =
     actual === undefined
-      ? ({ reason: 'integer', integer: true, ...range, actual: text.length } as const)
+      ? ({ reason: 'integer', integer: true, ...range, actual: charactersOf(text) } as const)
       : { reason: actual < min ? 'too_small' : 'too_large', ...range, actual }
   throw failField('VALIDATION.filter.value_invalid', name, problem)
 }
@@ -99,7 +99,7 @@ export function parseBoolean(name: string, text: string): boolean {
 
 function parseDateTime(name: string, text: string): number {
   const read = readDateTime(text)
-  const actual = text.length
+  const actual = charactersOf(text)
   const facts = { regex: dateTimePattern.source, actual }
   if (read === 'no_such_time') {
     throw failField('VALIDATION.filter.value_invalid', name, { reason: read, actual })
