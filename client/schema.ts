@@ -531,6 +531,7 @@ export interface components {
             data: components["schemas"]["WebhookEventData"];
             source?: string;
             source_service?: string;
+            /** @description The text v1 is read as 1, and so on. */
             version?: number;
             correlation_id?: string;
             traceparent?: string;

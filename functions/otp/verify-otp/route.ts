@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { plainDigits } from '#shared/otp/code-digits.ts'
 import { verifyThrottles } from '#shared/otp/throttle.ts'
 import { characters, Email } from '#shared/platform/formats/text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -7,7 +8,7 @@ import { openPoint } from '#shared/settings/per-settings.ts'
 const OtpVerification = v.pipe(
   v.strictObject({
     email: Email,
-    code: v.pipe(v.string(), v.trim(), characters(1, 64), openPoint('otp.code')),
+    code: v.pipe(v.string(), characters(1, 64), openPoint('otp.code'), v.transform(plainDigits)),
   }),
   v.title('OtpVerification'),
 )
