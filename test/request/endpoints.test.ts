@@ -77,7 +77,7 @@ const createThing = defineRoute({
       name: v.pipe(v.string(), v.maxLength(7), v.regex(/^[a-z]*$/)),
       size: v.optional(v.number()),
     }),
-  headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart' } }),
+  headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart', example: 'c1' } }),
   reply: { ...things.reply, status: () => 201, replayStatus: () => 200, etag: true, location: true },
   table: { put: ['order'] },
 })

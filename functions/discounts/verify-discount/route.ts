@@ -21,6 +21,7 @@ export const route = defineRoute({
     [settings['discount.cart'].header]: {
       description: 'The id of the cart. A new cart may take 2 s until it is known.',
       key: 'discount.cart',
+      example: 'cart-1',
       schema: CartId,
     },
   }),

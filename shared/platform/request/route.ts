@@ -57,6 +57,7 @@ interface HeaderDefinition {
   description: string
   required?: true
   key: SettingKey
+  example: string
   /** The schema of its value; any text without one. */
   schema?: v.GenericSchema<string>
 }
