@@ -102,7 +102,7 @@ export type CodeReplacement = v.InferOutput<ReturnType<typeof CodeReplacement>>
  */
 export function changesBy(replacement: CodeReplacement, code: Code, settings: Settings): CodeChanges {
   const view: Readonly<Record<string, unknown>> = Code.viewOf(code)
-  const differing = Object.entries(replacement).filter(([name, value]) => !isSame(value, view[name]))
+  const differing = Object.entries(replacement).filter(([name, value]) => !isSame(name, value, view[name]))
   // The name is written even if it stays: an update without a change is refused.
   const changes = { ...Object.fromEntries(differing), name: replacement.name }
   const result = v.safeParse(CodeChanges(settings), changes)
@@ -110,12 +110,16 @@ export function changesBy(replacement: CodeReplacement, code: Code, settings: Se
   return result.output
 }
 
-/** Returns whether a value was read as the other one. Clients may write a time in another form. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (one === other) return true
-  if (typeof one !== 'string' || typeof other !== 'string') return false
-  const time = readDateTime(one)
-  return typeof time === 'number' && time === readDateTime(other)
+/**
+ * Returns whether a field is sent as it was read. Clients may write a time in another form, and that of a read-only field
+ * without its milliseconds, as PHP does.
+ */
+function isSame(name: string, sent: unknown, read: unknown): boolean {
+  if (sent === read) return true
+  if (typeof sent !== 'string' || typeof read !== 'string') return false
+  const [time, known] = [readDateTime(sent), readDateTime(read)]
+  if (typeof time !== 'number' || typeof known !== 'number') return false
+  return time === known || (name !== 'expiry_at' && time === known - (known % 1000))
 }
 
 /**
