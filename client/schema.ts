@@ -134,7 +134,7 @@ export interface paths {
     "/otp/verify": {
         /**
          * Verify a one-time code
-         * @description Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
+         * @description Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. Blanks and hyphens in the code are ignored. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["verifyOtp"];
     };

@@ -85,7 +85,9 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   const needed = narrow ? apiKeyScopes(route, settings) : tokenScopes(route, settings)
   if (needed?.every((scope) => caller.scopes.has(scope))) return
   const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
-  const scope = needed ? `, scope="${needed.join(' ')}"` : ''
+  const scope = needed
+    ? `, scope="${needed.join(' ')}"`
+    : ', error_description="no API key may use the operation: send a bearer token"'
   const challenge = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
   const details = needed && { required_scopes: needed }
   throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
