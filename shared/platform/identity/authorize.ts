@@ -6,6 +6,7 @@ import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { BlockCheck } from './blocked-tenants.ts'
 import { type Caller, type Role, roles } from './caller.ts'
+import { claimAt } from './claims.ts'
 
 /** The operation that a caller asks for. */
 interface AccessedOperation {
@@ -38,7 +39,8 @@ export function authorize(
   const reach = reachOf(caller.role, route.access, actsAs)
   if (reach === 'deny') {
     const required_roles = roles.filter((role) => reachOf(role, route.access, actsAs) !== 'deny')
-    throw fail('AUTHZ.role.denied', { details: { required_roles } })
+    const claim = caller.role === undefined && caller.claimPaths?.roles
+    throw fail('AUTHZ.role.denied', { details: { required_roles, ...(claim && { claim }) } })
   }
   if (addressed !== undefined && !reaches(caller, reach, addressed)) {
     const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
@@ -89,7 +91,8 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
     ? `, scope="${needed.join(' ')}"`
     : ', error_description="no API key may use the operation: send a bearer token"'
   const challenge = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
-  const details = needed && { required_scopes: needed }
+  const claim = caller.claimPaths?.scopes
+  const details = needed && { required_scopes: needed, ...(claim && { claim }) }
   throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
 }
 
@@ -101,13 +104,12 @@ export function requiresFactor({ operation }: AccessedOperation, settings: Setti
 function checkFactors(caller: Caller, route: AccessedOperation, settings: Settings): void {
   if (!requiresFactor(route, settings)) return
   const { claim, value } = settings['auth.mfa']
-  const proof = caller.claims[claim]
-  if (proof === value || (Array.isArray(proof) && proof.includes(value))) return
+  if ([claimAt(caller.claims, claim)].flat().includes(value)) return
   const insufficient = 'realm="commerce-api", error="insufficient_user_authentication"'
   const challenge = caller.apiKey
     ? `ApiKey ${insufficient}, error_description="no API key has a second factor: send a bearer token"`
     : `Bearer ${insufficient}, acr_values="${value}"`
-  throw fail('POLICY.mfa.required', { challenge })
+  throw fail('POLICY.mfa.required', { challenge, ...(caller.claimPaths && { details: { claim } }) })
 }
 
 /** The access of a role to an operation: denied, its own tenant, or all tenants. */
