@@ -1,4 +1,4 @@
-import { apiKeyScopes, reachOf, requiresFactor } from '#shared/platform/identity/authorize.ts'
+import { apiKeyScopes, reachOf } from '#shared/platform/identity/authorize.ts'
 import type { Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
@@ -6,6 +6,5 @@ import type { Settings } from '#shared/settings/register.ts'
 export function keyScopesOf(route: Route, settings: Settings): string[] | undefined {
   const { access } = route
   if (!access || reachOf('Service', access, settings['auth.serviceRole'].actsAs) === 'deny') return undefined
-  if (requiresFactor(route, settings)) return undefined
   return apiKeyScopes(route, settings)
 }

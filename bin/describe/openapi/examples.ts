@@ -8,6 +8,7 @@ interface Shown {
 }
 
 const id = '01a1fd42-cae3-848a-b36e-b4be13e97000'
+/** An entity tag. */
 export const etag = '"5Vq3bC1mXo0f7wZt2uYh9aKdLrE"'
 const token = 'eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl'
 const link = 'https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c'
@@ -68,6 +69,7 @@ const values: Record<string, unknown> = {
   'text/csv': 'id,code,state\r\n01a1fd42-cae3-848a-b36e-b4be13e97000,SUMMER-10,active\r\n',
 }
 
+/** Examples of parameters by their names. Others have their default, a known value, or that of the field above. */
 const parameters: Record<string, unknown> = {
   cursor: values.next_cursor,
   q: 'summer',
@@ -98,7 +100,7 @@ function exampleOfValue(name: string, { default: standard, enum: members, type, 
   if (example !== undefined && typeof example !== 'function') return example
   if (type === 'boolean') return false
   if (format === 'date-time') return values.created_at
-  throw new Error(`the parameter ${name} needs an example`)
+  throw new Error(`add an example of the parameter ${name} to bin/describe/openapi/examples.ts`)
 }
 
 /** Returns an example of a schema. @param names the names under which its value is looked up, the best first */

@@ -48,7 +48,7 @@ export function authorize(
     throw new Denial(failure, failure.code, areaOf(route))
   }
   checkScopes(caller, route, settings)
-  checkFactors(caller, route, settings)
+  checkFactors(caller, route.operation, settings['auth.mfa'])
   const allTenants = reach === 'any' && addressed === undefined && caller.tenants === undefined
   return { tenant: addressed ?? caller.tenant, allTenants }
 }
@@ -96,14 +96,12 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
 }
 
-/** Returns whether an operation requires a second factor. No API key has one. */
-export function requiresFactor({ operation }: AccessedOperation, settings: Settings): boolean {
-  return settings['auth.mfa'].operations.includes(operation)
-}
-
-function checkFactors(caller: Caller, route: AccessedOperation, settings: Settings): void {
-  if (!requiresFactor(route, settings)) return
-  const { claim, value } = settings['auth.mfa']
+function checkFactors(
+  caller: Caller,
+  operation: string,
+  { operations, claim, value }: Settings['auth.mfa'],
+): void {
+  if (!operations.includes(operation)) return
   if ([claimAt(caller.claims, claim)].flat().includes(value)) return
   const insufficient = 'realm="commerce-api", error="insufficient_user_authentication"'
   const challenge = caller.apiKey
