@@ -212,13 +212,18 @@ function defineDescriptions(define: Define): void {
 function defineProfile(define: Define): void {
   define(
     'profile check',
-    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
+    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
     'profile check profiles/prod.json --stage prod',
   )
     .argument('<file>', 'the profile')
     .requiredOption('--stage <name>', 'dev, staging or prod')
     .action(async (file, { stage }) => {
       const { checkProfile } = await import('../commands/check-profile.ts')
-      printRecord(await checkProfile(file, stage))
+      const check = await checkProfile(file, stage)
+      printRecord(check)
+      const open = check.to_decide.map(({ setting }) => setting).join(', ')
+      console.error(
+        `${file} is complete for stage ${stage}.${open && ` Before customers use it, decide ${open}.`}`,
+      )
     })
 }

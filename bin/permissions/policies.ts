@@ -44,6 +44,7 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     Condition: { ArnLike: { 'lambda:FunctionArn': functions } },
   },
   { Sid: 'DeleteVersionsButNoFunctions', actions: /^lambda:DeleteFunction$/, Resource: `${functions}:*` },
+  { Sid: 'ReadTheQuotaOfExecutions', actions: /^lambda:GetAccountSettings$/, Resource: '*' },
   { Sid: 'WorkOnFunctions', actions: /^lambda:/, Resource: functions },
   {
     Sid: 'ChangeSchedules',
@@ -110,7 +111,6 @@ const procedures: readonly Statement[] = [
     Sid: 'ReadQuotasSchedulesMailAndWebAcls',
     Action: [
       'dynamodb:DescribeLimits',
-      'lambda:GetAccountSettings',
       'scheduler:ListSchedules',
       'ses:GetAccount',
       'ses:ListSuppressedDestinations',
@@ -126,12 +126,6 @@ const procedures: readonly Statement[] = [
   },
   { Sid: 'ReadTheStream', Action: 'dynamodb:DescribeStream', Resource: table },
   { Sid: 'ReportKeysOfARestoredTable', Action: 'dynamodb:UpdateContributorInsights', Resource: table },
-  {
-    // DynamoDB checks it for a restore, besides dynamodb:ConditionCheckItem.
-    Sid: 'RestoreTheTable',
-    Action: 'dynamodb:DescribeContinuousBackups',
-    Resource: table,
-  },
   {
     Sid: 'BackUpAndRestore',
     Action: [

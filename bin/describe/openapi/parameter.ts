@@ -3,7 +3,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 import { type Json, openPoint } from './schemas.ts'
 
-/** Returns the sizes of a page. A larger size counts as the maximum, up to a limit of the deployment. */
+/** Returns the sizes of a page. A larger size counts as the maximum, up to one that is absurd. */
 export function pageSize(settings: Settings): Json {
   const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
   return { type: 'integer', minimum, maximum: maxPageSize }

@@ -1,4 +1,5 @@
-import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
+import { baggageMaxBytes, correlationIdPattern } from '#shared/platform/base/correlation.ts'
+import { absurdPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { etag, withExample } from './examples.ts'
 import { header, pageSize, path, query, tenantName } from './parameter.ts'
@@ -38,10 +39,8 @@ function pages(settings: Settings): Record<string, Json> {
   return {
     PageSize: query(
       'page_size',
-      `The number of items in a page. A larger value counts as the maximum, and one above ${settings['lists.pageSizeAbsurd']} is rejected.`,
-      {
-        schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
-      },
+      `The number of items in a page. A larger value counts as the maximum, and one above ${absurdPageSize} is rejected.`,
+      { schema: { ...pageSize(settings), default: 25 } },
     ),
     Cursor: query(
       'cursor',
@@ -119,8 +118,7 @@ function requestHeaders(settings: Settings): Record<string, Json> {
     Tracestate: header('tracestate', 'W3C Trace Context.'),
     Baggage: header(
       'baggage',
-      `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
-      openPoint('requests.baggageMaxBytes'),
+      `W3C Baggage. Members beyond ${baggageMaxBytes} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
     ),
   }
 }

@@ -20,8 +20,9 @@ export const endpoint = defineEndpoint(route, {
         actual: body.event_id.length,
       })
     }
-    // A sender with a wrong clock must not make all later events of the same resource stale.
-    const latest = now() + settings['webhooks.futureSeconds'] * 1000
+    // A sender with a wrong clock must not make all later events of the same resource stale. Its clock may be as wrong as
+    // for the time of sending.
+    const latest = now() + settings['webhooks.windowSeconds'] * 1000
     if (Date.parse(body.occurred_at) > latest) {
       const problem = { reason: 'in_future', not_after: timestamp(latest), actual: body.occurred_at }
       throw failField('VALIDATION.date.range', 'occurred_at', problem)
