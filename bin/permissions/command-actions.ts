@@ -182,5 +182,19 @@ export const firstActions: readonly string[] = [
   'wafv2:ListAvailableManagedRuleGroupVersions',
 ]
 
+/** The actions of `verify --data`. DynamoDB writes the files of an export with the permissions of its caller. */
+export const dataActions: readonly string[] = [
+  'dynamodb:DescribeExport',
+  'dynamodb:DescribeTable',
+  'dynamodb:ExportTableToPointInTime',
+  's3:AbortMultipartUpload',
+  's3:DeleteObject',
+  's3:GetEncryptionConfiguration',
+  's3:GetObject',
+  's3:ListBucket',
+  's3:PutObject',
+  's3:PutObjectAcl',
+]
+
 /** Finds the stack that `--stack` names, and its outputs. */
 export const findStack = 'cloudformation:DescribeStacks'

@@ -316,6 +316,7 @@ export const byHand: readonly string[] = [
   'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
   'Does each tenant have its own message group in the queue of published events?',
   'Does a restored table name its source, and how long does a restore take?',
+  'May an operator export the table into the bucket?',
 ]
 
 /** Returns the access to a stack, with the credentials of the environment. */
