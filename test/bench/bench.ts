@@ -6,7 +6,7 @@ import { CreateTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { bundle } from '#bin/build/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
-import { orderWrite, placeOrder } from '#shared/orders/order.ts'
+import { orderWrites, placeOrder } from '#shared/orders/order.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
@@ -102,7 +102,7 @@ async function compareWithReference() {
     'acme',
     profile(localProfile),
   )
-  const { item } = orderWrite(order) as Put
+  const { item } = orderWrites(order)[0] as Put
   await client.send(new PutItemCommand({ TableName: tables.ours, Item: marshall(item) }))
   const where = { folder, settings, endpoint: dynamodb.endpoint, tableName: tables.ours }
   const calls = 4000 + starts

@@ -30,7 +30,7 @@ export const listParameters: readonly string[] =
   'sort cursor q include_deleted deleted page_size limit offset'.split(' ')
 
 const minPageSize = 1
-const maxPageSize = 100
+export const maxPageSize = 100
 const defaultPage = 25
 const maxCursorLength = 1024
 
