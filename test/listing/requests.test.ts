@@ -1,7 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
 import { adjacentId } from '#shared/platform/base/clock.ts'
+import { readPage } from '#shared/platform/listing/read-page.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { idAt } from '#test/support/ids.ts'
+import { unitsRead } from '#test/simulation/call-units.ts'
+import { idAt, seededBytes } from '#test/support/ids.ts'
+import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { CodeStore, type StoredCode } from './code-list.ts'
 import { fill, newTenant, pagesOf, read, rest, sorted, sorts, start } from './code-pages.ts'
@@ -125,6 +129,44 @@ describe('the requests of a page to the table', () => {
       const { ids, next } = await read(pagesOf(store, query, { table }))
       expect([ids, next?.start]).toEqual([[], codes[9]?.id && adjacentId(codes[10]?.id ?? '', -1)])
       expect(table.asked.length).toBeLessThanOrEqual(6)
+    },
+  )
+
+  test.each([1, 4, 16, 64])(
+    'a page without matches, over %i shards: few reads one after the other, in one budget',
+    async (shards) => {
+      const { table, store } = memoryRuntime()
+      const random = seededBytes(shards)
+      for (let n = 0; n < 1500; n += 1) {
+        const id = idAt(start + n, random, shards)
+        const item = { ...keyOf('acme', 'code', id), id, type: 'x', text: '-'.repeat(230) }
+        store.put({ item, condition: 'none' })
+      }
+      for (const sort of ['id.asc', 'id.desc'])
+        for (const page_size of ['1', '25', '100']) {
+          const count = { rounds: 0, inProgress: 0, units: 0 }
+          const counting: Table = {
+            ...table,
+            async readRange(range) {
+              if (count.inProgress === 0) count.rounds += 1
+              count.inProgress += 1
+              const read = await table.readRange(range)
+              count.inProgress -= 1
+              count.units += unitsRead({ name: 'read-range', input: range }, read)
+              return read
+            },
+          }
+          const pages = pagesOf(
+            { tenant: 'acme', table: counting } as CodeStore,
+            { sort, page_size, q: 'absent' },
+            { shards },
+          )
+          expect((await readPage(pages)).next).toBeDefined()
+          // The first page of an ascending list looks for the newest item of each shard, too.
+          const [rounds, units] = sort === 'id.asc' ? [1, shards] : [0, 0]
+          expect(count.rounds).toBeLessThanOrEqual(6 + rounds)
+          expect(count.units).toBeLessThanOrEqual(240 + units)
+        }
     },
   )
 

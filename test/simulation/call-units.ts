@@ -23,7 +23,8 @@ export function readUnits({ name, input }: Read, result: unknown, index: number)
   // The index is read eventually consistently.
   if (name === 'find-by-id') return 0.5
   if (name === 'get') return unitsOf('read', bytesOf(result as Item | undefined))
-  const { items } = result as RangeRead
+  // A count has no items. It takes at least one unit.
+  const { items = [] } = result as Partial<RangeRead>
   if (name === 'read-range')
     return unitsOf(
       'read',

@@ -143,8 +143,11 @@ function bytesOfValue(value: unknown): number {
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 
-/** Reads on in a range: at least one item unless the range is exhausted. */
-type RangeReader = (limit: number) => Promise<RangeRead>
+/**
+ * Reads on in a range: at least one item unless the range is exhausted.
+ * @param enough the number of items with which it ends before `limit`, instead of another call for the rest
+ */
+type RangeReader = (limit: number, enough?: number) => Promise<RangeRead>
 
 /**
  * Reads one range of several partitions, some items at a time. From each partition it reads at most a unit more than it returns
@@ -152,12 +155,12 @@ type RangeReader = (limit: number) => Promise<RangeRead>
  */
 export function rangeReader(table: Table, partitions: readonly string[], range: MergedRange): RangeReader {
   const merge = new Merge(table, partitions, range)
-  return async (limit) => {
+  return async (limit, enough = limit) => {
     // The size of items says how many fit a unit, so a larger page begins with one partition.
     if (merge.usualBytes === undefined && partitions.length > 1 && !isSmall(limit, partitions.length))
       await merge.fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
     const items = merge.take(limit)
-    while (items.length < limit && !merge.exhausted) {
+    while (items.length < enough && !merge.exhausted) {
       const left = limit - items.length
       const { unread, usualBytes: bytes } = merge
       // The page hardly ever ends before this item, however many items before it are still unknown.
@@ -165,9 +168,10 @@ export function rangeReader(table: Table, partitions: readonly string[], range: 
       await merge.fill((part, open) => {
         if (open.length === 1) return left
         if (bytes === undefined) return itemsOfFirstRead
-        // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest.
+        // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest. A search, which reads on
+        // anyway, reads a standard deviation more instead of calling again.
         const share = left / open.length
-        const needed = share - 1.9 * Math.sqrt(share) - part.unread.length
+        const needed = share + (enough < limit ? 1 : -1.9) * Math.sqrt(share) - part.unread.length
         const end = part.unread.at(-1)
         const isUsedUp = end === undefined || (sure && merge.isBefore(end, sure))
         return needed > 0 || isUsedUp ? Math.min(left, inUnits(needed, bytes)) : 0

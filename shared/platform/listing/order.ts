@@ -63,8 +63,8 @@ function idOrder({ table, tenant, listing, query, shards }: Source): SortOrder {
     adjacent: adjacentId,
     open(range) {
       const read = rangeReader(table, partitions, range)
-      return async (limit) => {
-        const { items, exhausted } = await read(limit)
+      return async (limit, enough) => {
+        const { items, exhausted } = await read(limit, enough)
         return { entries: items.map((item) => ({ sortKey: item.sk, item })), exhausted }
       }
     },

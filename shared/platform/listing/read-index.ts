@@ -32,8 +32,11 @@ export interface KeyRange extends Bounds {
   limit: number
 }
 
-/** Reads on in a range of sort keys: at least one entry unless the range is exhausted. */
-export type EntryReader = (limit: number) => Promise<KeyRangeRead>
+/**
+ * Reads on in a range of sort keys: at least one entry unless the range is exhausted.
+ * @param enough the number of entries with which it may end before `limit`
+ */
+export type EntryReader = (limit: number, enough: number) => Promise<KeyRangeRead>
 
 export interface Entry {
   sortKey: string

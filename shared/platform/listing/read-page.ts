@@ -147,13 +147,16 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
   const readOn = order.open({ low, high, descending }, snapshotBound)
   // One item more than the page size shows whether there is a next page.
   const asked = query.pageSize + 1
+  const isSearch = query.filters.length > 0 || query.search !== undefined || query.deleted === 'only'
   const budget = Math.max(asked, Math.floor(readBudget / order.weight))
   let bytes = 0
   for (let round = 0, read = 0, found = 0; read < budget; round += 1) {
     const wanted = reading.toSkip + asked - reading.matches.length
     const limit = Math.min(budget - read, nextRead({ wanted, read, found, round }))
     if (read <= largestPlainRead && read + limit > largestPlainRead) await list.beforeMore?.()
-    const { entries, exhausted } = await readOn(limit)
+    // A search goes on with a larger read rather than complete this one.
+    const enough = isSearch || round > 0 ? Math.ceil(limit / 2) : limit
+    const { entries, exhausted } = await readOn(limit, enough)
     for (const { sortKey, item } of entries) {
       reading.first ??= sortKey
       if (item && matches(item, query, listing, searchFields)) {
