@@ -179,8 +179,8 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
   return { ...reading, end: 'budget' }
 }
 
-/** Any page may read so many items: those of the largest page, and one more. */
-const largestPlainRead = maxPageSize + 1
+/** Any page may read so many items: those of the largest page, and as many that it leaves out. */
+const largestPlainRead = 2 * maxPageSize
 
 /**
  * Returns the number of items to read next. The first read takes what is wanted, the next ones what is likely to hold it by
