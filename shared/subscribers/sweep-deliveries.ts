@@ -95,7 +95,7 @@ export function logSweep(
 ): void {
   const code = failed + left > 0 ? 'DELIVERIES_LEFT' : 'DELIVERIES_PUT_BACK'
   if (queued + failed + left > 0) log.job({ code, done: queued, failed, fault })
-  if (oldest !== undefined) log.unfinished('deliveries', secondsSince(oldest, clock))
+  if (oldest !== undefined) log.pending('deliveries', secondsSince(oldest, clock))
 }
 
 async function dueDeliveries(ref: SubscriberRef, limit: number, { table, clock }: Context) {
