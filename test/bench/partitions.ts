@@ -128,7 +128,9 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
   await count('search 640 orders for nothing', () =>
     service.call({ path: '/v1/orders?status=paid', as: editor }),
   )
-  await count('find the orders of a cart', () => service.call({ path: '/v1/orders?cart_id=unknown', as: editor }))
+  await count('find the orders of a cart', () =>
+    service.call({ path: '/v1/orders?cart_id=unknown', as: editor }),
+  )
   await count('read an order of another tenant', () =>
     service.call({ path: `/v1/orders/${json.id}`, as: { ...editor, tenant: 'rival' } }),
   )

@@ -83,7 +83,9 @@ for (const shards of [1, 4, 16]) {
   console.log(`| ${[shards, Math.round(requestsASecond), othersSucceeded.toFixed(3)].join(' | ')} |`)
 }
 
-console.log('\n| searches of one caller a second | reads that succeeded | lists | searches |\n|---|---|---|---|')
+console.log(
+  '\n| searches of one caller a second | reads that succeeded | lists | searches |\n|---|---|---|---|',
+)
 for (const searches of [1, 100]) {
   const outcome = await playSearches({ seed: Number(values.seed), searches, seconds: 30 })
   const parts = [outcome.reads, outcome.lists, outcome.searches].map((part) => part.toFixed(3))
