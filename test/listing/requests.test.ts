@@ -123,8 +123,8 @@ describe('the requests of a page to the table', () => {
   test.each([1, 25, 100])(
     'a page of %i without matches: at most six reads of its budget',
     async (page_size) => {
-      const { store, codes } = await fill(stored, 1010, (n) => `C-${n}`)
-      const table = counted(stored)
+      const { store, codes } = await fill(memoryRuntime().table, 1010, (n) => `C-${n}`)
+      const table = counted(store.table)
       const query = { sort: 'id.desc', q: 'absent', page_size: String(page_size) }
       const { ids, next } = await read(pagesOf(store, query, { table }))
       expect([ids, next?.start]).toEqual([[], codes[9]?.id && adjacentId(codes[10]?.id ?? '', -1)])
@@ -172,12 +172,12 @@ describe('the requests of a page to the table', () => {
 
   test('a page of which every other item matches: two reads', async () => {
     const { store, codes } = await fill(
-      stored,
+      memoryRuntime().table,
       1000,
       (n) => `C-${n}`,
       (n) => ({ uses: n % 2 }),
     )
-    const table = counted(stored)
+    const table = counted(store.table)
     const { ids } = await read(pagesOf(store, { sort: 'id.desc', uses: '1' }, { table }))
     const matching = codes.filter((_, n) => n % 2).toReversed()
     expect(ids).toEqual(matching.slice(0, 25).map(({ id }) => id))
