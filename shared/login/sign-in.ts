@@ -6,7 +6,6 @@ import type { RequestContext } from '../platform/request/context.ts'
 import { rejection } from '../platform/request/endpoint.ts'
 import { keyOf, maxShards, tenantPattern } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
-import type { Settings } from '../settings/register.ts'
 import type { Credentials, IdentityProvider } from './identity-provider.ts'
 import type { Tokens } from './login.ts'
 import { loginEvent } from './login-events.ts'
@@ -18,12 +17,16 @@ const retentionSeconds = 24 * 3600
 const recordMilliseconds = 500
 
 /**
- * Returns the minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment
- * of the timeout, and could try passwords without a record of the wrong ones.
+ * The minimum duration of a rejected login, in milliseconds. It hides the state of the account: the provider refuses some
+ * accounts faster than others. A person does not notice it.
  */
-export function minLoginMilliseconds(settings: Settings): number {
-  return settings['login.refusalMilliseconds'] + recordMilliseconds
-}
+export const refusalMilliseconds = 400
+
+/**
+ * The minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment of the
+ * timeout, and could try passwords without a record of the wrong ones.
+ */
+export const minLoginMilliseconds = refusalMilliseconds + recordMilliseconds
 
 /**
  * Logs a user in. Every rejection by the provider takes one call, one record, one response and the same minimum time,
@@ -41,11 +44,11 @@ export async function signIn(
   const startedAt = now()
   const person = await personOf(credentials.email, settings, context.derivedKey)
   const effectsOf = loginEffects(person, context)
-  if (budget.remaining() < minLoginMilliseconds(settings)) throw fail('DEPENDENCY.timeout')
+  if (budget.remaining() < minLoginMilliseconds) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
   if ('rejection' in outcome) {
     // The provider refuses some accounts faster than others.
-    await sleep(Math.max(0, startedAt + settings['login.refusalMilliseconds'] - now()))
+    await sleep(Math.max(0, startedAt + refusalMilliseconds - now()))
     return rejection(outcome.rejection, effectsOf('fail', settings['auth.publicTenant']))
   }
   const { tokens } = outcome

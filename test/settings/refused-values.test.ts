@@ -95,7 +95,6 @@ const rows: Row[] = [
   [{ 'deliveries.slowCalls': { afterMilliseconds: 1000 }, 'deliveries.timeoutSeconds': 1 },
     'deliveries.slowCalls: no call is slow: afterMilliseconds must be below deliveries.timeoutSeconds'],
   [{ 'idempotency.whilePending': { waitSeconds: 10 } }, 'waitSeconds must be below the time of a request, 10000 ms'],
-  [{ 'imports.fetch': { deadlineSeconds: 5 } }, 'graceSeconds must be below deadlineSeconds'],
   [{ 'deliveries.retentionDays': 6 }, 'the retries of deliveries.schedule may take 7 days'],
   [{ 'storage.backups': { keptDays: 8, weeklyKeptDays: 8 } }, 'weeklyKeptDays must be above keptDays'],
 

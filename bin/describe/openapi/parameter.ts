@@ -1,10 +1,11 @@
+import { absurdPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Json } from './schemas.ts'
 
-/** Returns the accepted sizes of a page. Sizes above 100 count as 100, up to a limit of the deployment. */
+/** Returns the accepted sizes of a page. Sizes above 100 count as 100, up to one that is absurd. */
 export function pageSize(settings: Settings): Json {
   const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
-  return { type: 'integer', minimum, maximum: settings['lists.pageSizeAbsurd'] }
+  return { type: 'integer', minimum, maximum: absurdPageSize }
 }
 
 /** Returns a parameter of type string. */

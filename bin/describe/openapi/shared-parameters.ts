@@ -1,4 +1,4 @@
-import { correlationIdPattern } from '#shared/platform/base/correlation.ts'
+import { baggageMaxBytes, correlationIdPattern } from '#shared/platform/base/correlation.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 import { header, pageSize, path, query } from './parameter.ts'
@@ -33,7 +33,7 @@ function pages(settings: Settings): Json {
   const deleted = { schema: { type: 'boolean' }, ...openPoint('lists.includeDeletedRoles') }
   return {
     PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
-      schema: { ...pageSize(settings), default: 25, ...openPoint('lists.pageSizeAbsurd') },
+      schema: { ...pageSize(settings), default: 25 },
     }),
     Cursor: query(
       'cursor',
@@ -108,8 +108,7 @@ function requestHeaders(settings: Settings): Json {
     Tracestate: header('tracestate', 'W3C Trace Context.'),
     Baggage: header(
       'baggage',
-      `W3C Baggage. Members beyond ${settings['requests.baggageMaxBytes']} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
-      openPoint('requests.baggageMaxBytes'),
+      `W3C Baggage. Members beyond ${baggageMaxBytes} bytes are dropped. It is passed on to events and other services, so it must not contain secrets.`,
     ),
   }
 }

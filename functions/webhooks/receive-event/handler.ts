@@ -19,8 +19,9 @@ export const endpoint = defineEndpoint(route, {
         actual: body.event_id.length,
       })
     }
-    // A sender with a wrong clock must not make all later events of the same resource stale.
-    const max = settings['webhooks.futureSeconds']
+    // A sender with a wrong clock must not make all later events of the same resource stale. Its clock may be as wrong as
+    // for the time of sending.
+    const max = settings['webhooks.windowSeconds']
     const actual = (Date.parse(body.occurred_at) - now()) / 1000
     if (actual > max)
       throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max, actual })

@@ -32,6 +32,8 @@ export const listParameters: readonly string[] =
 const minPageSize = 1
 export const maxPageSize = 100
 const defaultPage = 25
+/** A size above this one is a mistake and no wish for the largest page: ten times the 1,000 that other APIs return at most. */
+export const absurdPageSize = 10_000
 const maxCursorLength = 1024
 
 /** The listing of a route, with its parser: functions without a list do not bundle the parser. */
@@ -166,7 +168,7 @@ function parsePageSize(name: string, value: string | undefined, settings: Settin
     throw failField('VALIDATION.page_size.min', name, { reason: 'too_small', ...bounds, actual: size })
   }
   // Sizes between the largest page and this one are accepted and get the largest page.
-  const max = settings['lists.pageSizeAbsurd']
+  const max = absurdPageSize
   if (size > max) {
     throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', ...bounds, max, actual: size })
   }

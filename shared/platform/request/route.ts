@@ -236,11 +236,17 @@ export function bodyTypesOf(
   return bodyTypes?.(settings) ?? ['application/json']
 }
 
+/**
+ * The largest body of routes without a limit of their own. It holds the largest body of any such route several times, and is what
+ * POST /v1/orders accepts.
+ */
+export const defaultBodyKilobytes = 32
+
 /** Returns the largest request body of this route, in bytes. */
 export function bodyLimitOf(route: Route, settings: Settings): number {
   if (route.bodyBytes) return route.bodyBytes(settings)
   const named = hasBody(route) ? route.payloadKilobytes : undefined
-  return (named ?? settings['limits.defaultBodyKilobytes']) * 1024
+  return (named ?? defaultBodyKilobytes) * 1024
 }
 
 /** Returns whether it accepts a session cookie as a credential (setting auth.sessionOperations). */
