@@ -1,3 +1,4 @@
+import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
@@ -27,8 +28,8 @@ export const duePromise: SharedPromise<{ due?: number; started?: number; at?: st
     if (entity === 'pending-saga' || entity === 'unsettled-refund')
       state(String(tenant), `${entity}/${idOfEntry(sk)}`, { due: Date.parse(sk.slice(0, sk.indexOf('#'))) })
   },
-  judge([entry], _, { settings, at, restoredAt = 0 }, broken) {
-    const { started = 0, due = started + settings['imports.timeoutSeconds'] * 1000 } = entry ?? {}
+  judge([entry], _, { at, restoredAt = 0 }, broken) {
+    const { started = 0, due = started + importTimeoutSeconds * 1000 } = entry ?? {}
     if (Math.max(due, restoredAt) < at - dayMilliseconds)
       broken(forever, `it is due since ${timestamp(due)}, and no sweep has looked at it for a day`)
   },
