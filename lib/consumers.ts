@@ -14,7 +14,7 @@ import { grantKey } from './key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
-import type { Stage } from './stage.ts'
+import { reservedConcurrency, type Stage } from './stage.ts'
 
 /** A function without a route, with its own dead-letter queue if it has one. */
 interface Consumer {
@@ -29,7 +29,7 @@ export function consumers(
   deployment: Deployment,
   subscriptions: readonly Subscription[],
 ): Consumer[] {
-  const { stage, resources } = deployment
+  const { stage, settings, resources } = deployment
   return subscriptions.map(({ name, description, uses, table, source }) => {
     const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
@@ -71,7 +71,7 @@ export function consumers(
       const queue = resources.queues[source.queue]
       if (source.daily) scheduleDaily({ handler, name }, queue.queue, deployment)
       feedFromQueue({ handler, invoked }, queue, {
-        maxConcurrency: stage.concurrency?.[name],
+        maxConcurrency: reservedConcurrency(stage, settings)?.[name],
         batchSize: source.daily ? 1 : 10,
         enabled: deployment.freeze === undefined,
       })

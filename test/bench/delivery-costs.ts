@@ -1,11 +1,11 @@
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
+import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
-import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber } from '#shared/subscribers/subscriber.ts'
-import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import type { Service } from '#test/support/service.ts'
 import { type Cost, metered } from './meter.ts'
@@ -92,7 +92,7 @@ export async function runDeliveries(
   const sweep = () => sweepDeliveries(context(), send)
   const deliver = (response: SubscriberResponse) => {
     const bodies = queue.map(({ body }) => body)
-    const sending = { call: async () => response, sign: async () => ({}), send, recent: new Map() }
+    const sending = { call: async () => response, sign: async () => ({}), send }
     return () => Promise.all(sendDeliveries(bodies, context(), sending))
   }
   const ok = { status: 200, answer: 'ok' }

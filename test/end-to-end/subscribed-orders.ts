@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { maxDelaySeconds } from '#shared/deliveries/schedule-delivery.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { maxDelaySeconds } from '#shared/subscribers/delivery-queue.ts'
 import { startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import type { Deployment } from './deployment.ts'
 

@@ -3,12 +3,12 @@ import { listDeliveries, replayDeliveries, resend } from '#bin/commands/subscrib
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { testSubscriber } from '#bin/commands/subscribers/test-subscriber.ts'
+import type { Delivery } from '#shared/deliveries/delivery.ts'
+import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { blockedTenantsPut } from '#shared/platform/identity/blocked-tenants.ts'
-import type { Delivery } from '#shared/subscribers/delivery.ts'
-import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
-import { type DeliveryService, startDeliveries } from '#test/subscribers/delivery-service.ts'
+import { type DeliveryService, startDeliveries } from '#test/deliveries/delivery-service.ts'
 import { naming } from '#test/support/naming.ts'
 
 const hour = 3_600_000
@@ -33,7 +33,7 @@ beforeEach(async () => {
       },
     },
     name: 'jane',
-    prepare: () => Promise.reject(new Error('not part of this test')),
+    prepare: async () => ({ resealed: [], settings: service.settings }),
     send: async (message) => service.put(queuedDelivery(message)),
   }
   subscriber = await service.add()

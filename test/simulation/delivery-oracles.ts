@@ -1,6 +1,6 @@
+import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/deliveries/delivery.ts'
 import { keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/subscribers/delivery.ts'
 import { asSubscriber, type Subscriber, wants } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryWorld, type ReceivedCall, verifies } from './delivery-world.ts'
 import { check } from './violation.ts'

@@ -1,7 +1,7 @@
+import { asDelivery, dueAt, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
 import { countsOf, statusOf } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
-import { asDelivery, dueAt, type WaitingDelivery } from '#shared/subscribers/delivery.ts'
 import { asSubscriber } from '#shared/subscribers/subscriber.ts'
 import type { Entry } from './activity.ts'
 

@@ -1,4 +1,5 @@
-import { stageNamed } from '#lib/stage.ts'
+import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { assumed, type MeasuredRequest } from './request-costs.ts'
 
 /** A limit of a cell: its default quota, and what one request of the mix uses of it. */
@@ -22,10 +23,9 @@ export const coldTableUnits = 4000
 /** The default quota of concurrent executions. */
 export const accountExecutions = 1000
 /** The executions that `prod` reserves for functions that wait for others. Requests of the mix share the rest. */
-export const reservedExecutions = Object.values(stageNamed('prod').concurrency ?? {}).reduce(
-  (sum, one) => sum + one,
-  0,
-)
+export const reservedExecutions = Object.values(
+  reservedConcurrency(stageNamed('prod'), localSettings) ?? {},
+).reduce((sum, one) => sum + one, 0)
 
 /** Returns the limits of one stack, from the units of its requests. The smallest is first. */
 export function cellLimits(requests: readonly MeasuredRequest[]): CellLimit[] {

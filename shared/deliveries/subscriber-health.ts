@@ -1,8 +1,8 @@
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Table, Update } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { expiryOf } from './delivery.ts'
-import type { SubscriberRef } from './subscriber.ts'
+import type { SubscriberRef } from '../subscribers/subscriber.ts'
+import { type DeliveryMessage, expiryOf } from './delivery.ts'
 
 /**
  * What is wrong with a subscriber at present. It is written only when something goes wrong or recovers, so a healthy
@@ -32,6 +32,12 @@ export interface HealthContext {
   now(): number
 }
 
+/** The breaker: so many timeouts in a row pause a subscriber, first for half a minute and at most for a quarter of an hour. */
+export const breaker = { timeouts: 5, pauseSeconds: 30, maxPauseSeconds: 900 }
+/** A call that takes longer is slow. It is more than well endpoints take, and short enough for each process to meet a few. */
+export const slowAfterMilliseconds = 500
+/** Of the processes that send, the slow calls of one tenant hold one of so many at most. */
+const slotDivisor = 10
 /** A call that a killed process made ends at the latest so many milliseconds after its time limit. */
 const leaseMarginMilliseconds = 10_000
 /**
@@ -90,7 +96,7 @@ export async function takeProbe(ref: SubscriberRef, context: HealthContext): Pro
   return !(await context.table.update({ ...healthUpdate(ref, set, context), condition }))
 }
 
-export function leaseEnd(now: number, settings: Settings): number {
+function leaseEnd(now: number, settings: Settings): number {
   return now + settings['deliveries.timeoutSeconds'] * 1000 + leaseMarginMilliseconds
 }
 
@@ -157,8 +163,8 @@ export function failingSince(
 
 /** Counts a timeout. Opens the breaker at the limit, and for twice as long if the call was its probe. */
 async function recordTimeout(ref: SubscriberRef, context: HealthContext): Promise<void> {
-  const { table, settings } = context
-  const { timeouts: limit, pauseSeconds, maxPauseSeconds } = settings['deliveries.breaker']
+  const { table } = context
+  const { timeouts: limit, pauseSeconds, maxPauseSeconds } = breaker
   await table.update({ ...healthUpdate(ref, {}, context), increment: ['timeouts'] })
   // The count of all processes, as calls of several may time out at the same time.
   const health = asHealth(await table.get(healthKey(ref)))
@@ -172,7 +178,7 @@ async function recordTimeout(ref: SubscriberRef, context: HealthContext): Promis
 }
 
 /** Returns an update of the item, which expires if nothing changes it, as that of a deleted subscriber. */
-export function healthUpdate(
+function healthUpdate(
   ref: SubscriberRef,
   set: Record<string, number>,
   { settings, now }: HealthContext,
@@ -181,5 +187,104 @@ export function healthUpdate(
     update: healthKey(ref),
     set: { ...set, expires_at: expiryOf(now(), settings) },
     condition: 'none',
+  }
+}
+
+/** The item with the slots of a tenant is stored among the health of its subscribers. */
+const slotsName = 'slots'
+
+export function slotsKey({ tenant }: { tenant: string }): Key {
+  return keyOf(tenant, 'subscriber_health', slotsName)
+}
+
+/** Returns the number of processes that the slow calls of one tenant may hold at a time. */
+export function slotsOf(settings: Settings): number {
+  return Math.max(1, Math.floor(settings['deliveries.senders'] / slotDivisor))
+}
+
+/** Returns the time at which a slot is likely to be free, in milliseconds since 1970. */
+export function slotFreeAt({ now, settings }: Pick<HealthContext, 'now' | 'settings'>): number {
+  return now() + settings['deliveries.timeoutSeconds'] * 1000
+}
+
+/** Returns whether slow calls of a tenant hold as many processes as they may. */
+export function hasNoSlot(slots: Item | undefined, now: number, settings: Settings): boolean {
+  return freeSlots(slots, now, settings).length === 0
+}
+
+/** Returns the slots whose lease has ended, or that have none. */
+function freeSlots(slots: Item | undefined, now: number, settings: Settings): string[] {
+  const names = Array.from({ length: slotsOf(settings) }, (_, number) => `slot_${number}`)
+  return names.filter((name) => Number(slots?.[name] ?? 0) <= now)
+}
+
+/**
+ * The slot of a tenant in a batch. A process works until the last call of its batch ends, so all slow calls of a tenant in a
+ * batch hold one slot together.
+ */
+export interface TenantSlot {
+  /** Takes the slot. @returns whether the tenant had a free one */
+  take(): Promise<boolean>
+  /** Records that a subscriber of the tenant is slow, once in a batch. @param known its health before the batch */
+  markSlow(message: DeliveryMessage, known: SubscriberHealth | undefined): Promise<void>
+  /** Ends one message of the tenant. The last one gives the slot back. */
+  leave(): Promise<void>
+}
+
+/** Returns the slot of each tenant of a batch. Nothing is read or written before it is taken. */
+export function tenantSlots(
+  messages: readonly DeliveryMessage[],
+  context: HealthContext,
+): Map<string, TenantSlot> {
+  const byTenant = Map.groupBy(messages, ({ tenant }) => tenant)
+  return new Map(Array.from(byTenant, ([tenant, { length }]) => [tenant, slotOf(tenant, length, context)]))
+}
+
+function slotOf(tenant: string, messages: number, context: HealthContext): TenantSlot {
+  let taking: ReturnType<typeof takeSlot> | undefined
+  const marking = new Map<string, Promise<void>>()
+  let left = messages
+  return {
+    async take() {
+      taking ??= takeSlot(tenant, context)
+      return (await taking) !== undefined
+    },
+    markSlow(message, known) {
+      const marked = marking.get(message.subscriber) ?? recordSlowness(message, known, context)
+      marking.set(message.subscriber, marked)
+      return marked
+    },
+    async leave() {
+      left -= 1
+      if (left > 0) return
+      // If this fails, the lease of the slot ends by itself.
+      const free = await taking?.catch(() => undefined)
+      await free?.().catch(() => undefined)
+    },
+  }
+}
+
+/** Gives a slot back. If that is lost, its lease ends by itself. */
+type FreeSlot = () => Promise<unknown>
+
+/** Takes one of the slots of a tenant. @returns undefined if none is free */
+async function takeSlot(tenant: string, context: HealthContext): Promise<FreeSlot | undefined> {
+  const { table, settings } = context
+  const ref = { tenant, subscriber: slotsName }
+  const now = context.now()
+  const until = leaseEnd(now, settings)
+  const tried = new Set<string>()
+  for (let slots: Item | undefined; ; ) {
+    const name = freeSlots(slots, now, settings).find((one) => !tried.has(one))
+    if (name === undefined) return undefined
+    tried.add(name)
+    const condition = { absentOrBelow: { attribute: name, value: now + 1 } }
+    const refusal = await table.update({ ...healthUpdate(ref, { [name]: until }, context), condition })
+    if (!refusal) {
+      const isMine = { matches: { [name]: until } }
+      return () => table.update({ ...healthUpdate(ref, { [name]: 0 }, context), condition: isMine })
+    }
+    // It shows which other slots are free.
+    slots = refusal.existing
   }
 }

@@ -1,24 +1,23 @@
 import { subscriptions } from '#functions/subscriptions.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/deliveries/delivery.ts'
+import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
+import { asHealth, healthKey, type SubscriberHealth } from '#shared/deliveries/subscriber-health.ts'
+import { type SweepResult, sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { AlertCode, JobLine, Log } from '#shared/platform/base/log.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
 import type { Table, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
-import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/subscribers/delivery.ts'
-import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber, findSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
-import { asHealth, healthKey, type SubscriberHealth } from '#shared/subscribers/subscriber-health.ts'
-import { type SweepResult, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
-import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
+import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import { type MovableClock, movableClock } from '#test/support/clocks.ts'
 import { checkDeclared, watchedTable } from '#test/support/declared-table.ts'
 import { entityItems } from '#test/support/dynamodb-client.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newMemoryTable, newTable, openTable } from '#test/support/tables.ts'
-import { subscriberOf } from './subscribers.ts'
 
 /** A call that a subscriber received. */
 export interface Received {
@@ -125,7 +124,6 @@ export async function startDeliveries({
   // The clock of the test goes on by days, and the budget is of the real time.
   const table = openTable(tableName, { clock, budget: startBudget(systemClock, 3_600_000) })
   let queue: Queued[] = []
-  const recent: RecentWork = new Map()
   let events = 0
   const put = ({ body, delaySeconds = 0 }: QueuedDelivery) => {
     queue.push({ body, dueAt: clock.now() + delaySeconds * 1000, receives: 0 })
@@ -168,7 +166,6 @@ export async function startDeliveries({
         },
         sign: async ({ id }, { eventId, at }) => ({ subscriber: id, signed: `${eventId} ${at}` }),
         send,
-        recent,
       }),
     )
     const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected')

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { systemClock, timeOf } from '#shared/platform/base/clock.ts'
-import type { Table } from '#shared/platform/table/table.ts'
 import {
   asDelivery,
   bodyOf,
@@ -8,13 +6,16 @@ import {
   type DeliveryState,
   deliveryId,
   deliveryStates,
+  lateMilliseconds,
   mayMove,
   newDelivery,
   resendDelivery,
   skipDelivery,
   waitingEntry,
   waitingRange,
-} from '#shared/subscribers/delivery.ts'
+} from '#shared/deliveries/delivery.ts'
+import { systemClock, timeOf } from '#shared/platform/base/clock.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
@@ -90,27 +91,32 @@ describe('a stored delivery', () => {
   })
 
   test('is sent again with a number above that of an attempt in progress, and its entry waits', async () => {
-    const ended = { ...delivery, state: 'failed' as const, attempted: 8 }
+    const ended = { ...delivery, state: 'failed' as const, attempted: 8, expires_at: 0 }
     await table.put({ item: { ...ended }, condition: 'none' })
-    const { changes, message } = resendDelivery('acme', ended, clock)
+    const { changes, message } = resendDelivery('acme', ended, { clock, settings: localSettings })
     await table.transact(changes)
     expect(message).toEqual({ ...ref, delivery: delivery.sk, attempt: 10 })
-    expect(await read()).toMatchObject({ state: 'waiting', attempted_before: 9, attempted: 9 })
-    expect(await waiting(now)).toMatchObject([{ delivery: delivery.sk, attempt: 10 }])
+    expect(await read()).toMatchObject({
+      ...{ state: 'waiting', attempted_before: 9, attempted: 9 },
+      expires_at: delivery.expires_at,
+    })
+    expect(await waiting(now + lateMilliseconds - 1)).toEqual([])
+    expect(await waiting(now + lateMilliseconds)).toMatchObject([{ delivery: delivery.sk, attempt: 10 }])
   })
 
   test('has one entry after it is sent again twice', async () => {
-    await table.transact(resendDelivery('acme', delivery, clock).changes)
-    await table.transact(resendDelivery('acme', await read(), clockAt(now + 5)).changes)
-    expect(await waiting(now + 5)).toHaveLength(1)
+    await table.transact(resendDelivery('acme', delivery, { clock, settings: localSettings }).changes)
+    const later = { clock: clockAt(now + 5), settings: localSettings }
+    await table.transact(resendDelivery('acme', await read(), later).changes)
+    expect(await waiting(now + 5 + lateMilliseconds)).toHaveLength(1)
   })
 
   test('is dropped with its entry, once', async () => {
-    await table.transact(resendDelivery('acme', delivery, clock).changes)
+    await table.transact(resendDelivery('acme', delivery, { clock, settings: localSettings }).changes)
     const skipped = skipDelivery('acme', await read())
     expect(await table.transact(skipped)).toBeUndefined()
     expect((await read()).state).toBe('skipped')
-    expect(await waiting(now)).toEqual([])
+    expect(await waiting(now + lateMilliseconds)).toEqual([])
     expect(await table.transact(skipped)).toMatchObject({ index: 0 })
   })
 })

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
-import { logSweep, type SweepResult } from '#shared/subscribers/sweep-deliveries.ts'
-import { slotsKey } from '#shared/subscribers/tenant-share.ts'
+import { healthKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
+import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const minute = 60_000
@@ -44,7 +43,7 @@ describe('a run of the sweep', () => {
   test.each([
     ['none while its breaker is open', { open_until: minute }, 0],
     ['one after the pause of its breaker', { open_until: -1 }, 1],
-    ['all if it is slow and a slot is free', { slow_until: minute }, 2],
+    ['all if it is slow and its slots take them', { slow_until: minute }, 2],
     ['all if it is well', {}, 2],
   ])('queues of a subscriber %s', async (_, health, queued) => {
     const [subscriber] = await addWaiting(1, 2)
@@ -54,14 +53,11 @@ describe('a run of the sweep', () => {
     expect(await service.sweep()).toEqual({ queued, failed: 0, left: 0 })
   })
 
-  test('queues none of a slow subscriber without a slot', async () => {
-    const [subscriber] = await addWaiting(1)
-    const until = service.clock.now() + minute
-    if (subscriber) await setHealth(subscriber, { slow_until: until })
-    const { perTenant } = steadySettings['deliveries.slowCalls']
-    const slots = Object.fromEntries(Array.from({ length: perTenant }, (_, n) => [`slot_${n}`, until]))
-    await service.table.put({ item: { ...slotsKey({ tenant: 'acme' }), ...slots }, condition: 'none' })
-    expect(await service.sweep()).toEqual({ queued: 0, failed: 0, left: 0 })
+  test('queues of slow subscribers what their slots take in a minute, if all calls take their whole time', async () => {
+    const all = await addWaiting(2, 150)
+    for (const one of all) await setHealth(one, { slow_until: service.clock.now() + minute })
+    const calls = (10 * 60) / steadySettings['deliveries.timeoutSeconds']
+    expect(await service.sweep()).toMatchObject({ queued: slotsOf(steadySettings) * calls })
   })
 
   test('that reaches half of the subscribers in its time expects to need two runs for all', async () => {
@@ -96,7 +92,7 @@ describe('the log of a run', () => {
 
   test.each<[string, Partial<SweepResult>, unknown[]]>([
     ['without a delivery has no line', {}, []],
-    ['that queued some', { queued: 2 }, [['DELIVERIES_PUT_BACK', 2, 0]]],
+    ['that queued some', { queued: 2 }, [['DELIVERIES_QUEUED', 2, 0]]],
     ['with a fault', { queued: 1, failed: 1 }, [['DELIVERIES_LEFT', 1, 1]]],
     ['that left some', { left: 1 }, [['DELIVERIES_LEFT', 0, 0]]],
   ])('%s', (_, result, lines) => {

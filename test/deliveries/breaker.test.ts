@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { listDeliveries } from '#bin/commands/subscribers/deliveries.ts'
+import { waitingEntry } from '#shared/deliveries/delivery.ts'
+import { breaker, breakerOf } from '#shared/deliveries/subscriber-health.ts'
+import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
 import { adjacentId } from '#shared/platform/base/clock.ts'
 import { ownerOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
-import { waitingEntry } from '#shared/subscribers/delivery.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
-import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
-import { logSweep, type SweepResult } from '#shared/subscribers/sweep-deliveries.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
 const timeout = { reason: 'timeout' } as const
-const { timeouts, pauseSeconds, maxPauseSeconds } = steadySettings['deliveries.breaker']
+const { timeouts, pauseSeconds, maxPauseSeconds } = breaker
 
 let service: DeliveryService
 let subscriber: Subscriber
@@ -53,13 +53,19 @@ describe('the breaker', () => {
     expect(await state()).toBe('closed')
   })
 
-  test('lets the deliveries of its pause wait, without a call', async () => {
+  test.each([
+    ['less than a minute wait in the queue', 59_999, 20, 0],
+    ['a minute wait in the table', 60_000, 0, 20],
+  ])('calls nobody in its pause: first attempts of events of %s', async (_, age, queued, waiting) => {
     await open()
     const calls = service.received.length
-    await publish(20)
+    const occurred_at = new Date(service.clock.now() - age).toISOString()
+    for (let n = 0; n < 20; n += 1) await service.publish({ occurred_at })
     await service.run()
     expect(service.received).toHaveLength(calls)
-    expect(await service.waiting()).toHaveLength(20)
+    // Those that timed out have a retry, with its message and its entry.
+    expect(service.queued()).toHaveLength(timeouts + queued)
+    expect(await service.waiting()).toHaveLength(timeouts + waiting)
   })
 
   test('lets exactly one call probe after its pause, and doubles the pause of one that hangs', async () => {
@@ -137,27 +143,46 @@ describe('the sweep', () => {
     }
   }
 
-  const settings = { ...steadySettings, 'deliveries.putBackPerMinute': 30 }
-
-  test('queues at most so many deliveries of a tenant in a minute, whichever its subscribers are', async () => {
-    service = await startDeliveries({ settings })
-    await wait(await service.add(), 20)
-    await wait(await service.add({ id: subscriberId(7) }), 20)
-    await wait(await service.add({ id: subscriberId(8), tenant_id: 'rival' }), 20)
-    expect(await service.sweep()).toEqual({ queued: 50, failed: 0, left: 0 })
-    expect(await service.waiting()).toHaveLength(10)
+  test('queues a thousand deliveries of a tenant in a minute, and all of one that has fewer', async () => {
+    service = await startDeliveries({ inMemory: true })
+    await wait(await service.add(), 700)
+    await wait(await service.add({ id: subscriberId(7) }), 700)
+    await wait(await service.add({ id: subscriberId(8), tenant_id: 'rival' }), 200)
+    expect(await service.sweep()).toEqual({ queued: 1200, failed: 0, left: 0 })
+    expect(await service.waiting()).toHaveLength(400)
     expect(await service.waiting('rival')).toEqual([])
   })
 
-  test('queues the deliveries of a subscriber that are due first', async () => {
-    service = await startDeliveries({ settings })
+  test('sends those of a tenant evenly in the minute until its next run', async () => {
+    service = await startDeliveries({ inMemory: true })
     await service.add()
-    await wait(subscriber, 40)
-    expect(await service.sweep()).toEqual({ queued: 30, failed: 0, left: 0 })
+    await wait(subscriber, 1000)
+    await service.sweep()
+    const delays = service.queued().map(({ delaySeconds }) => delaySeconds)
+    expect([delays[0], delays[500], delays[999]]).toEqual([0, 30, 58])
+  })
+
+  test('queues the deliveries of a subscriber that are due first', async () => {
+    service = await startDeliveries({ inMemory: true })
+    await service.add()
+    await wait(subscriber, 1010)
+    await service.sweep()
     expect((await service.waiting()).map(({ delivery }) => delivery)).toEqual(
-      Array.from({ length: 10 }, (_, n) => subscriberId(30 + n)),
+      Array.from({ length: 10 }, (_, n) => subscriberId(1000 + n)),
     )
-    expect(service.queued()).toHaveLength(30)
+  })
+
+  test.each([
+    ['before', 1, 7],
+    ['after', 7, 1],
+  ])('queues the delivery of a subscriber %s one with a backlog', async (_, backlogged, other) => {
+    service = await startDeliveries({ inMemory: true })
+    await wait(await service.add({ id: subscriberId(backlogged) }), 2000)
+    await wait(await service.add({ id: subscriberId(other) }), 1)
+    await service.sweep()
+    const left = (await service.waiting()).map(({ sk }) => sk.split('#')[0])
+    expect(left).not.toContain(subscriberId(other))
+    expect(left).toHaveLength(1001)
   })
 
   test('reaches a subscriber behind a thousand others of its partition', async () => {
@@ -222,8 +247,8 @@ describe('the sweep', () => {
     expect(await service.sweep()).toEqual({ queued: 1, failed: 1, left: 0, fault })
   })
 
-  test('reads one entry of a subscriber that is paused', async () => {
-    await wait(subscriber, 3)
+  test('reads one page of a subscriber that is paused', async () => {
+    await wait(subscriber, 30)
     await service.change(subscriber, { state: 'paused' })
     const { readRange } = service.table
     let read = 0
@@ -233,14 +258,14 @@ describe('the sweep', () => {
       return result
     }
     await service.sweep()
-    expect(read).toBe(1)
+    expect(read).toBe(20)
   })
 
-  test('keeps the entry of a message that is postponed before it removes the earlier entry', async () => {
+  test('keeps the entry of a message that has to wait again before it removes the earlier entry', async () => {
     service.respond = () => timeout
     await publish(timeouts)
     await service.run()
-    await publish(1)
+    await service.publish({ occurred_at: new Date(service.clock.now() - 60_000).toISOString() })
     await service.run()
     const { open_until = 0 } = (await service.health(subscriber)) ?? {}
     service.clock.advance(open_until - service.clock.now())
@@ -325,7 +350,7 @@ describe('the sweep', () => {
   })
 })
 
-describe('a delivery that was postponed', () => {
+describe('a delivery that waits for its subscriber', () => {
   test('is listed with the time of its next attempt', async () => {
     service.respond = () => ({ status: 500, answer: '' })
     await publish(1)

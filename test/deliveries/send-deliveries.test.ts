@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import type { Delivery } from '#shared/subscribers/delivery.ts'
-import { bodyOf, deliveryId, pingType } from '#shared/subscribers/delivery.ts'
-import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import type { Delivery } from '#shared/deliveries/delivery.ts'
+import { bodyOf, deliveryId, pingType } from '#shared/deliveries/delivery.ts'
+import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { itemBytes } from '#test/support/capacity.ts'
 import { type DeliveryService, startDeliveries, subscriberId } from './delivery-service.ts'
 
@@ -491,7 +491,7 @@ describe('a test of a subscriber', () => {
 })
 
 describe('a message that is delivered again', () => {
-  test('after its attempt was recorded sends the next message, and calls nobody', async () => {
+  test('after its attempt was recorded calls nobody, and the sweep sends the next message', async () => {
     await service.add()
     respondWith(failing)
     let sends = 0
@@ -502,7 +502,7 @@ describe('a message that is delivered again', () => {
     }
     await service.run()
     expect(service.received).toHaveLength(1)
-    await service.runFor(90)
+    await service.runFor(120)
     expect(service.received).toHaveLength(2)
     expect(statusesOf(await onlyDelivery())).toEqual([500, 500])
   })
@@ -525,22 +525,6 @@ describe('a message that is delivered again', () => {
     await service.publish(event)
     await service.runFor(30 * 3600)
     expect(service.received).toHaveLength(8)
-  })
-
-  test('by an operator, after the queue gave it up, sends the next message', async () => {
-    await service.add()
-    respondWith(failing)
-    await service.publish()
-    service.beforeSend = () => {
-      throw new Error('the process ended')
-    }
-    await service.run()
-    service.beforeSend = () => {}
-    const [body = ''] = service.deadLetters.splice(0)
-    service.clock.advance(3_600_000)
-    service.put({ body, group: 'redriven' })
-    await service.run()
-    expect(service.received).toHaveLength(2)
   })
 
   test('without the event, after its delivery has expired, is dropped', async () => {

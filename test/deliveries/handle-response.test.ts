@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { type Delivery, pingType } from '#shared/deliveries/delivery.ts'
+import { attemptOf, nextAttemptAt, withAttempt } from '#shared/deliveries/handle-response.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { type Delivery, pingType } from '#shared/subscribers/delivery.ts'
-import { attemptOf, nextAttemptAt, withAttempt } from '#shared/subscribers/record-attempt.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 const now = Date.parse('2026-03-01T12:00:00Z')
@@ -50,35 +50,21 @@ describe('a recorded attempt', () => {
   test('is the latest of at most 30', () => {
     const attempts = Array.from({ length: 30 }, (_, n) => ({ ...made, milliseconds: n }))
     const earlier = delivery({ attempts, attempted: 40 })
-    expect(withAttempt(earlier, made, { state: 'failed', next_at: undefined })).toMatchObject({
+    expect(withAttempt(earlier, { ...made, reason: 'status' })).toMatchObject({
       attempted: 41,
-      attempts: [...attempts.slice(1), made],
+      attempts: [...attempts.slice(1), { ...made, reason: 'status' }],
     })
   })
 
   test('of a failure keeps its whole answer', () => {
-    const failed = { ...made, status: 500, answer: 'x'.repeat(1024) }
-    expect(withAttempt(delivery(), failed, { state: 'waiting', next_at: 1 }).attempts).toEqual([failed])
-  })
-
-  test('replaces the time of the next attempt and the entry', () => {
-    const waiting = delivery({ next_at: 1, waiting: 'entry' })
-    const retried = withAttempt(waiting, made, { state: 'waiting', next_at: 2 })
-    expect(retried).toStrictEqual(delivery({ attempted: 1, attempts: [made], next_at: 2 }))
-    const ended = withAttempt(waiting, made, { state: 'failed', next_at: undefined })
-    expect(ended).toStrictEqual(delivery({ attempted: 1, attempts: [made], state: 'failed' }))
-  })
-
-  const answerOf = (state: Delivery['state'], answer: string, body = '{}') =>
-    withAttempt(delivery({ body }), { ...made, answer }, { state, next_at: undefined }).attempts[0]
-
-  test('of a failure keeps its answer', () => {
-    const answer = 'a'.repeat(1024)
-    expect(answerOf('failed', answer)).toEqual({ ...made, answer })
+    const failed = { ...made, status: 500, answer: 'x'.repeat(1024), reason: 'status' }
+    expect(withAttempt(delivery(), failed).attempts).toEqual([failed])
   })
 
   test('of a success has no answer where not even a character of it fits', () => {
-    const sizes = Array.from({ length: 1024 }, (_, n) => answerOf('succeeded', 'é', 'b'.repeat(n)))
+    const answerOf = (answer: string, body: string) =>
+      withAttempt(delivery({ body }), { ...made, answer }).attempts[0]
+    const sizes = Array.from({ length: 1024 }, (_, n) => answerOf('é', 'b'.repeat(n)))
     expect(sizes.filter((one) => one && !('answer' in one))).toEqual([made])
   })
 })

@@ -1,5 +1,6 @@
 import type { WorkContext } from '../platform/request/context.ts'
 import { inParallel } from '../platform/table/table.ts'
+import { type Subscriber, type SubscriberRef, subscribersOf, wants } from '../subscribers/subscriber.ts'
 import {
   type DeliveredEvent,
   type DeliveryMessage,
@@ -7,8 +8,7 @@ import {
   newDelivery,
   waitingEntry,
 } from './delivery.ts'
-import { type SendMessages, sendToQueue } from './delivery-queue.ts'
-import { type Subscriber, type SubscriberRef, subscribersOf, wants } from './subscriber.ts'
+import { type SendMessages, sendToQueue } from './schedule-delivery.ts'
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 

@@ -1,16 +1,17 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import {
   asHealth,
+  breaker,
   failingSince,
+  hasNoSlot,
   healthKey,
   isSlow,
-  leaseEnd,
   recordCall,
   recordSlowness,
   type SubscriberHealth,
+  slotsOf,
   takeProbe,
-} from '#shared/subscribers/subscriber-health.ts'
-import { hasNoSlot } from '#shared/subscribers/tenant-share.ts'
+} from '#shared/deliveries/subscriber-health.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 
 const ref = { tenant: 'acme', subscriber: 's1' }
@@ -54,9 +55,10 @@ describe('a subscriber', () => {
     expect(await takeProbe(ref, context())).toBe(expected)
   })
 
-  test('is probed for the time limit of a call and ten seconds', () => {
-    const { settings } = runtime
-    expect(leaseEnd(now(), settings) - now()).toBe(settings['deliveries.timeoutSeconds'] * 1000 + 10_000)
+  test('is probed for the time limit of a call and ten seconds', async () => {
+    await takeProbe(ref, context())
+    const seconds = runtime.settings['deliveries.timeoutSeconds'] + 10
+    expect((await stored())?.probe_until).toBe(now() + seconds * 1000)
   })
 
   test.each([
@@ -96,7 +98,7 @@ describe('a subscriber', () => {
   })
 
   test('pauses once if more calls time out together than the limit', async () => {
-    const { timeouts, pauseSeconds } = runtime.settings['deliveries.breaker']
+    const { timeouts, pauseSeconds } = breaker
     for (let call = 0; call < timeouts + 2; call += 1) await recordCall(ref, 'timeout', undefined, context())
     expect((await stored())?.pause_seconds).toBe(pauseSeconds)
   })
@@ -104,8 +106,8 @@ describe('a subscriber', () => {
 
 describe('the slots of a tenant', () => {
   const slots = (until: number) => {
-    const { perTenant } = runtime.settings['deliveries.slowCalls']
-    const names = Array.from({ length: perTenant }, (_, number) => [`slot_${number}`, until])
+    const all = slotsOf(runtime.settings)
+    const names = Array.from({ length: all }, (_, number) => [`slot_${number}`, until])
     return { ...healthKey(ref), ...Object.fromEntries(names) }
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { callSubscriber, subscriberNetwork } from '#shared/subscribers/call-subscriber.ts'
+import { callSubscriber, subscriberNetwork } from '#shared/deliveries/call-subscriber.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 

@@ -4,7 +4,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Failure } from '../platform/base/failure.ts'
 import { checkedAddresses, connectionTo, type Network } from '../platform/formats/fetch-file.ts'
 import type { Settings } from '../settings/register.ts'
-import { addressesOf, mayReach } from './subscriber-address.ts'
+import { addressesOf, mayReach } from '../subscribers/subscriber-address.ts'
 
 /** A call of a subscriber. */
 export interface SubscriberRequest {

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { dueAt, type WaitingDelivery } from '#shared/subscribers/delivery.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { dueAt, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { healthKey, slotsKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
-import { slotsKey } from '#shared/subscribers/tenant-share.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
-const { perTenant } = steadySettings['deliveries.slowCalls']
+const perTenant = slotsOf(steadySettings)
 const timeoutMilliseconds = steadySettings['deliveries.timeoutSeconds'] * 1000
 
 let service: DeliveryService
@@ -236,161 +235,4 @@ test('a subscriber that responds in time takes no slot and has no health', async
   await service.run()
   expect(service.received).toHaveLength(25)
   expect(await service.health(subscriber)).toBeUndefined()
-})
-
-describe('a flood of a tenant', () => {
-  const callMilliseconds = 30
-  beforeEach(() => {
-    service.respond = () => {
-      service.clock.advance(callMilliseconds)
-      return ok
-    }
-  })
-
-  test('returns to the queue if a process has worked for it without a rest', async () => {
-    await publish(30)
-    await service.run()
-    expect(service.received).toHaveLength(10)
-    expect(service.queued()).toEqual(Array(20).fill({ delaySeconds: 1, attempt: 1 }))
-  })
-
-  test.each([
-    ['its first batch within 100 times the time of a batch', 1, 100],
-    ['each further batch within 100 times more', 3, 300],
-    ['no batch after more than 500 times', 7, 500],
-  ])('returns %s', async (_name, batches, factor) => {
-    service.clock.jitter = () => 0.999
-    await publish(10 + 10 * batches)
-    await service.run()
-    expect(service.queued().at(-1)?.delaySeconds).toBe((factor * 10 * callMilliseconds) / 1000)
-  })
-
-  test.each([
-    [50, 10],
-    [51, 20],
-  ])('is served after a rest of the process of more than 50 ms: %i', async (rest, received) => {
-    await publish(10)
-    await service.run()
-    service.clock.advance(rest)
-    await publish(10)
-    await service.run()
-    expect(service.received).toHaveLength(received)
-  })
-
-  test('begins when a process has worked for 200 ms', async () => {
-    service.respond = () => {
-      service.clock.advance(10)
-      return ok
-    }
-    await publish(30)
-    await service.run()
-    expect(service.received).toHaveLength(20)
-  })
-
-  test('returns within the longest delay of a message', async () => {
-    service.clock.jitter = () => 0.9999
-    service.respond = () => {
-      service.clock.advance(1000)
-      return ok
-    }
-    await publish(20)
-    await service.run()
-    expect(service.queued()[0]?.delaySeconds).toBe(899)
-  })
-
-  test('is not looked up in the table', async () => {
-    const read: number[] = []
-    const { getMany } = service.table
-    service.table.getMany = async (keys) => {
-      read.push(keys.length)
-      return getMany(keys)
-    }
-    await publish(20)
-    await service.run()
-    expect(read).toEqual([expect.any(Number), 0])
-  })
-
-  test('that the queue does not accept fails', async () => {
-    await publish(20)
-    service.queueIsFull = true
-    await service.run()
-    expect(service.deadLetters).toHaveLength(10)
-  })
-
-  test('is served for a tenth of the time of a process without a rest', async () => {
-    await publish(10)
-    await service.run()
-    for (let waited = 0; waited < 9 * 10 * callMilliseconds; waited += 45) {
-      await publish(10)
-      await service.run()
-      expect(service.received).toHaveLength(10)
-      service.clock.advance(45)
-    }
-    await publish(10)
-    await service.run()
-    expect(service.received).toHaveLength(20)
-  })
-
-  test('is held back also by a process that works for another tenant meanwhile', async () => {
-    await service.add({ id: subscriberId(7), tenant_id: 'rival' })
-    await publish(10)
-    await service.run()
-    for (let n = 0; n < 3; n += 1) {
-      await service.publish({ tenant: 'rival' })
-      await service.run()
-    }
-    await publish(10)
-    await service.run()
-    expect(service.received).toHaveLength(13)
-  })
-
-  test('lets its retries wait in the table, at random times', async () => {
-    service.clock.jitter = () => 0.5
-    service.respond = () => {
-      service.clock.advance(callMilliseconds)
-      return { status: 500, answer: '' }
-    }
-    await publish(10)
-    await service.run()
-    // The retries are due while the process works on the next events.
-    service.clock.advance(5000 - 10 * callMilliseconds)
-    await publish(10)
-    await service.run()
-    expect(service.received).toHaveLength(20)
-    const [entry] = (await service.waiting()) as unknown as WaitingDelivery[]
-    expect(await service.waiting()).toHaveLength(10)
-    expect(entry && dueAt(entry) - service.clock.now()).toBe((100 * 10 * callMilliseconds) / 2)
-  })
-
-  test('reaches its subscriber after its retries waited', async () => {
-    service.respond = () => {
-      service.clock.advance(callMilliseconds)
-      return service.received.length > 20 ? ok : { status: 500, answer: '' }
-    }
-    await publish(20)
-    await service.runFor(3600)
-    expect((await service.deliveries()).map(({ state }) => state)).toEqual(Array(20).fill('succeeded'))
-  })
-
-  test('delays no test of an operator', async () => {
-    await publish(16)
-    await service.publish({ type: 'ping' })
-    await service.run()
-    expect(service.received.at(-1)?.body).toContain('"type":"ping"')
-  })
-
-  test('delays no few messages', async () => {
-    await publish(15)
-    await service.run()
-    expect(service.received).toHaveLength(15)
-  })
-
-  test('delays no message of another tenant in its batch', async () => {
-    await service.add({ id: subscriberId(7), tenant_id: 'rival' })
-    await publish(16)
-    await service.publish({ tenant: 'rival' })
-    await service.run()
-    expect(await service.deliveries('rival')).toMatchObject([{ state: 'succeeded' }])
-    expect(service.received).toHaveLength(11)
-  })
 })

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { type Delivery, dueAt, pingType, type WaitingDelivery } from '#shared/subscribers/delivery.ts'
-import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { type Delivery, dueAt, pingType, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries, steadySettings } from './delivery-service.ts'
 
@@ -51,12 +51,17 @@ describe('a message', () => {
     },
   )
 
-  test('of a delivery that has expired is dropped', async () => {
+  test('of a delivery that has expired calls nobody, and the delivery has failed', async () => {
     await service.publish()
     await service.run()
     await change({ expires_at: service.clock.now() / 1000 })
     await service.runFor(5)
     expect(service.received).toHaveLength(1)
+    expect(await stored()).toMatchObject({
+      state: 'failed',
+      attempts: [{ status: 500 }, { reason: 'expired' }],
+    })
+    expect(await service.waiting()).toEqual([])
   })
 
   test.each(['succeeded', 'skipped'] as const)('of a delivery that has %s calls nobody', async (state) => {
@@ -67,11 +72,14 @@ describe('a message', () => {
     expect(service.received).toHaveLength(1)
   })
 
-  test('that the queue does not accept for the next attempt fails', async () => {
+  test('that the queue does not accept for the next attempt is sent by the sweep', async () => {
     await service.publish()
     service.queueIsFull = true
     await service.run()
-    expect(service.deadLetters).toHaveLength(1)
+    service.queueIsFull = false
+    await service.runFor(120)
+    expect(service.received).toHaveLength(2)
+    expect(service.deadLetters).toEqual([])
   })
 
   test('is signed with its event and the time of the call', async () => {
@@ -98,36 +106,28 @@ describe('a message', () => {
 })
 
 describe('a copy of a message whose attempt is recorded', () => {
-  test('returns as the same attempt until the next one is overdue', async () => {
+  test('sends nothing, and calls nobody', async () => {
     await service.publish()
     await service.run()
+    const before = service.queued()
     await redeliver(1)
     await service.run()
-    expect(service.queued()).toContainEqual({ delaySeconds: 65, attempt: 1 })
+    expect(service.queued()).toEqual(before)
+    expect(service.received).toHaveLength(1)
   })
 
-  test('queues the next attempt once that is overdue', async () => {
+  test('leaves the next attempt to the sweep if its message is lost', async () => {
     await service.publish()
     await service.run()
-    const { next_at: due = 0 } = await stored()
     // A process with a queue of its own.
     const { clock, tableName, table: ofFunctions } = service
-    const copies = await startDeliveries({ clock, tableName, ofFunctions })
-    service.clock.advance(due + 60_000 - service.clock.now())
-    const { sk } = await stored()
-    copies.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery: sk, attempt: 1 }))
-    await copies.run()
-    expect(copies.received).toHaveLength(1)
-  })
-
-  test('sends nothing while the delivery waits in the table', async () => {
-    await service.publish()
-    await service.run()
-    await change({ waiting: 'an entry' })
-    const before = service.queued().length
-    await redeliver(1)
-    await service.run()
-    expect(service.queued()).toHaveLength(before)
+    const others = await startDeliveries({ clock, tableName, ofFunctions })
+    service.clock.advance(5000 + 59_999)
+    expect(await others.sweep()).toMatchObject({ queued: 0 })
+    service.clock.advance(1)
+    expect(await others.sweep()).toMatchObject({ queued: 1 })
+    await others.run()
+    expect(others.received).toHaveLength(1)
   })
 
   test('sends nothing after a later attempt', async () => {
@@ -142,25 +142,27 @@ describe('a copy of a message whose attempt is recorded', () => {
 
 describe('a record whose response is lost', () => {
   test('is still followed by the next attempt', async () => {
-    const { put } = service.table
-    service.table.put = async (change) => (await put(change)) ?? put(change)
+    const { transact } = service.table
+    service.table.transact = async (changes) => (await transact(changes)) ?? transact(changes)
     await service.publish()
     await service.run()
-    service.table.put = put
-    await service.runFor(90)
+    service.table.transact = transact
+    expect(service.queued()).toEqual([])
+    await service.runFor(180)
     expect(service.received).toHaveLength(2)
   })
 })
 
 describe('a retry', () => {
   test.each([
-    ['900 s waits in the queue', 900, 1, 0],
-    ['901 s waits in the table', 901, 0, 1],
-  ])('that is due after %s', async (_, seconds, queued, waiting) => {
+    ['900 s waits in the queue, with an entry that is due a minute later', 900, 1, 960],
+    ['901 s waits in the table', 901, 0, 901],
+  ])('that is due after %s', async (_, seconds, queued, due) => {
     respond = () => ({ ...failing, retryAfter: String(seconds) })
     await service.publish()
     await service.run()
-    expect([service.queued().length, (await service.waiting()).length]).toEqual([queued, waiting])
+    expect(service.queued()).toHaveLength(queued)
+    expect(await waitingUntil()).toEqual([due * 1000])
   })
 
   test('of a subscriber that was paused is held until its time', async () => {

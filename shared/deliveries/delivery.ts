@@ -3,7 +3,7 @@ import type { PublishedEvent } from '../platform/events/outbox.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
 import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import type { SubscriberRef } from './subscriber.ts'
+import type { SubscriberRef } from '../subscribers/subscriber.ts'
 
 /**
  * The states of a delivery. It is `waiting` before its next attempt, and `held` while its subscriber is paused or
@@ -21,8 +21,9 @@ export interface Attempt {
   /** The first kilobyte of the response body. */
   answer?: string
   /**
-   * Why it failed, in one word: `timeout`, `status`, `redirect`, `gone`, `address`, `connection`, or `no_slot` for a slow
-   * call that was cut off, because the slow calls of its tenant hold as many processes as they may.
+   * Why it failed, in one word: `timeout`, `status`, `redirect`, `gone`, `address`, `connection`; `no_slot` for a slow call
+   * that was cut off, because the slow calls of its tenant hold as many processes as they may; or `expired` for a delivery
+   * that was not sent any more.
    */
   reason?: string
 }
@@ -44,9 +45,9 @@ export interface Delivery extends Key {
   attempts: readonly Attempt[]
   /** The attempts that the schedule of retries does not count: those before the latest resend, and those cut off since. */
   attempted_before?: number
-  /** The time of the next attempt, in milliseconds since 1970. Only its waiting entry has that of one that was postponed. */
+  /** The time of the next attempt, in milliseconds since 1970. */
   next_at?: number
-  /** The sort key of its entry among the waiting deliveries. */
+  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. */
   waiting?: string
   /** Seconds since 1970. */
   expires_at: number
@@ -109,8 +110,10 @@ export function deliveryId(
   return derivedIdAt(Date.parse(occurred_at), `delivery|${subscriber}|${event_id}`, maxShards)
 }
 
+type Retention = Pick<Settings, 'deliveries.retentionDays'>
+
 /** @param now milliseconds since 1970 @returns seconds since 1970 */
-export function expiryOf(now: number, settings: Settings): number {
+export function expiryOf(now: number, settings: Retention): number {
   return Math.ceil(now / 1000) + settings['deliveries.retentionDays'] * 24 * 3600
 }
 
@@ -137,7 +140,7 @@ export function asDelivery(item: Item): Delivery {
   return item as unknown as Delivery
 }
 
-/** The message that lets the queue `deliveries` make an attempt. Its group is the subscriber. */
+/** The message that lets the queue `deliveries` make an attempt. Its group is the tenant. */
 export interface DeliveryMessage extends SubscriberRef {
   /** The id of the delivery. */
   delivery: string
@@ -147,7 +150,10 @@ export interface DeliveryMessage extends SubscriberRef {
   event?: DeliveredEvent
 }
 
-/** The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time it is due. */
+/**
+ * The entry of a stored delivery that goes on. Its sort key starts with its subscriber, then the time at which the sweep sends
+ * its message.
+ */
 export interface WaitingDelivery extends Key {
   /** The id of the delivery. */
   delivery: string
@@ -164,13 +170,19 @@ export interface WaitingDelivery extends Key {
  */
 export function waitingEntry(
   { tenant, subscriber }: SubscriberRef,
-  { sk: delivery, attempted, expires_at }: Delivery,
+  { sk: delivery, attempted, expires_at }: Pick<Delivery, 'sk' | 'attempted' | 'expires_at'>,
   due: number,
   clock: Pick<Clock, 'randomBytes'>,
 ): WaitingDelivery & Item {
   const sk = `${subscriber}#${derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
 }
+
+/**
+ * How late a message may be, in milliseconds. The entry of a delivery with a message is due so much later, and replaces one
+ * that is lost.
+ */
+export const lateMilliseconds = 60_000
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */
 export function dueAt({ sk }: WaitingDelivery): number {
@@ -184,29 +196,31 @@ export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, 
 }
 
 /**
- * Returns the changes that send a delivery again, and its message. The entry lets the sweep send the message if the
- * sender of this one does not. The resend takes the number of an attempt in progress: otherwise the record of that attempt
- * would replace the resend. Rejected if an attempt was recorded since the delivery was read.
+ * Returns the changes that send a delivery again, and its message. It is kept for the time of a new delivery. The entry lets the
+ * sweep send the message if the sender of this one does not. The resend takes the number of an attempt in progress: otherwise
+ * the record of that attempt would replace the resend. Rejected if an attempt was recorded since the delivery was read.
  */
 export function resendDelivery(
   tenant: string,
   delivery: Delivery,
-  clock: Pick<Clock, 'now' | 'randomBytes'>,
+  { clock, settings }: { clock: Pick<Clock, 'now' | 'randomBytes'>; settings: Retention },
 ): { changes: Change[]; message: DeliveryMessage } {
   const { pk, sk, waiting, subscriber_id: subscriber } = delivery
   const now = clock.now()
   const attempted = delivery.attempted + 1
-  const entry = waitingEntry({ tenant, subscriber }, { ...delivery, attempted }, now, clock)
+  const expires_at = expiryOf(now, settings)
+  const ref = { tenant, subscriber }
+  const entry = waitingEntry(ref, { sk, attempted, expires_at }, now + lateMilliseconds, clock)
   const set = {
     ...{ state: stateAfter('resend'), attempted, attempted_before: attempted },
-    ...{ next_at: now, waiting: entry.sk },
+    ...{ next_at: now, waiting: entry.sk, expires_at },
   }
   return {
     changes: [
       { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
       ...replaceWaiting(tenant, waiting, entry),
     ],
-    message: { tenant, subscriber, delivery: sk, attempt: entry.attempt },
+    message: { ...ref, delivery: sk, attempt: entry.attempt },
   }
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import type { DeliveryMessage } from '#shared/subscribers/delivery.ts'
-import { type QueuedDelivery, queuedDelivery, sendToQueue } from '#shared/subscribers/delivery-queue.ts'
+import type { DeliveryMessage } from '#shared/deliveries/delivery.ts'
+import { type QueuedDelivery, queuedDelivery, sendToQueue } from '#shared/deliveries/schedule-delivery.ts'
 
 const message: DeliveryMessage = { tenant: 'acme', subscriber: 's1', delivery: 'd1', attempt: 1 }
 
 test('a message without a delay names none', () => {
-  expect(queuedDelivery(message)).toStrictEqual({ body: JSON.stringify(message), group: 's1' })
+  expect(queuedDelivery(message)).toStrictEqual({ body: JSON.stringify(message), group: 'acme' })
 })
 
 describe('messages', () => {
