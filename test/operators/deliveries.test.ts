@@ -203,6 +203,38 @@ describe('deliveries resend', () => {
     expect(eventsReceived()).toEqual([event_id, event_id])
   })
 
+  test('calls once if the sweep runs before its message is received', async () => {
+    const { sk } = await deliver()
+    await resend(operator, 'acme', sk)
+    await service.sweep()
+    await service.run()
+    await service.runFor(120)
+    expect(service.received).toHaveLength(2)
+  })
+
+  test('shortly before the delivery would expire has all attempts of the schedule', async () => {
+    const { sk, expires_at } = await deliver()
+    service.clock.advance((expires_at - 3600) * 1000 - service.clock.now())
+    service.respond = () => ({ status: 500, answer: '' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    await service.runFor(60 * 3600)
+    expect((await listed())[0]).toMatchObject({ state: 'failed', latest: '500', attempted: 9 })
+  })
+
+  test('that is held until the delivery expires has failed, and calls nobody', async () => {
+    const { sk } = await deliver()
+    await service.change(subscriber, { state: 'paused' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    const [{ expires_at } = { expires_at: 0 }] = await service.deliveries()
+    service.clock.advance(expires_at * 1000 - service.clock.now())
+    await service.change(subscriber, { state: 'active' })
+    await service.runFor(120)
+    expect((await listed({ states: ['failed'] }))[0]).toMatchObject({ id: sk, latest: 'expired' })
+    expect(service.received).toHaveLength(1)
+  })
+
   test.each([
     ['fails', 500],
     ['succeeds', 200],
