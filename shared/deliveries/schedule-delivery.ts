@@ -86,8 +86,8 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
   const seconds = Math.max(0, Math.ceil(((at ?? 0) - now()) / 1000))
   const isSoon = waitsFor === 'retry' && seconds <= maxDelaySeconds
   const { waiting, next_at: _, ...delivery } = step.delivery
-  const entry =
-    at === undefined ? undefined : waitingEntry(message, delivery, isSoon ? at + lateMilliseconds : at, clock)
+  const due = at !== undefined && isSoon ? at + lateMilliseconds : at
+  const entry = due === undefined ? undefined : waitingEntry(message, delivery, due, clock)
   const next: Delivery = {
     ...delivery,
     state: stateAfter(trigger),

@@ -254,7 +254,7 @@ export class SubscriberOperator {
     if (own.length === 0) return
     const delivery = random.pick(own)
     touched.add(delivery.event_id)
-    // A call in progress is not recorded after a skip. After a resend, its number is. The resend has a message and an entry.
+    // A call in progress is not recorded after a skip. After a resend, its number is.
     this.#world.addCopy(JSON.stringify({ subscriber: id, delivery: delivery.sk }))
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
