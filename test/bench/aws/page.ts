@@ -1,6 +1,6 @@
 import { tenantUsage } from '#lib/monitoring/saved-queries.ts'
 import type { Template } from '#test/infrastructure/synthesis.ts'
-import { deliverySection, lookupCosts } from './delivery-costs.ts'
+import { deliverySection } from './delivery-costs.ts'
 import {
   archiveDays,
   daysOfLogs,
@@ -67,8 +67,8 @@ ${deliverySection(measured)}
 
 Each order is one request and ${assumed.orderEvents} events; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
 No order is ever deleted, so the table, its recovery and its backups grow by the same sum each month. A backup of DynamoDB is
-always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay and of a
-look-up, and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
+always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay,
+and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
 the stage: never, or at worst twice for each event.
 
 ${periods.map(({ name, months }) => `### ${name}\n\n${ordersTable(stacks, measured, { fixed: total, months })}`).join('\n\n')}
@@ -133,7 +133,6 @@ function ordersTable(
     backups: backupsKept(stacks),
     logDays: Math.max(...daysOfLogs(stacks)),
     archiveDays: archiveDays(stacks),
-    lookup: lookupCosts(measured),
     traced: tracedShare(stacks),
     months,
   }
