@@ -151,7 +151,7 @@ export interface DeliveryMessage extends SubscriberRef {
 }
 
 /**
- * The entry of a stored delivery that goes on. Its sort key starts with its subscriber, then the time at which the sweep sends
+ * The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time at which the sweep sends
  * its message.
  */
 export interface WaitingDelivery extends Key {
@@ -178,10 +178,7 @@ export function waitingEntry(
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
 }
 
-/**
- * How late a message may be, in milliseconds. The entry of a delivery with a message is due so much later, and replaces one
- * that is lost.
- */
+/** How late a message may be, in milliseconds. An entry that replaces one that may be lost is due so much later. */
 export const lateMilliseconds = 60_000
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */

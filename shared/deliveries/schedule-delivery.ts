@@ -5,6 +5,7 @@ import { keyOf } from '../platform/table/keys.ts'
 import { type Change, inState } from '../platform/table/table.ts'
 import { subscriberStates } from '../subscribers/subscriber.ts'
 import {
+  asDelivery,
   type Delivery,
   type DeliveryMessage,
   type DeliveryTrigger,
@@ -74,8 +75,8 @@ export interface ScheduledWork extends Pick<WorkContext, 'table' | 'clock' | 'no
 const youngMilliseconds = 60_000
 
 /**
- * Stores a step of a delivery, once. A delivery that goes on has an entry in the table, from which the sweep sends its next
- * message. A retry that is due soon has its message already, and its entry only replaces a message that is lost.
+ * Stores a step of a delivery, once. The message of a retry that is due soon is sent with a delay. What goes on later, or waits, has
+ * an entry in the table, from which the sweep sends its message.
  */
 export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
   const { trigger, at, waitsFor } = step
@@ -86,8 +87,7 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
   const seconds = Math.max(0, Math.ceil(((at ?? 0) - now()) / 1000))
   const isSoon = waitsFor === 'retry' && seconds <= maxDelaySeconds
   const { waiting, next_at: _, ...delivery } = step.delivery
-  const due = at !== undefined && isSoon ? at + lateMilliseconds : at
-  const entry = due === undefined ? undefined : waitingEntry(message, delivery, due, clock)
+  const entry = at === undefined || isSoon ? undefined : waitingEntry(message, delivery, at, clock)
   const next: Delivery = {
     ...delivery,
     state: stateAfter(trigger),
@@ -103,12 +103,26 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
     ...(waitsFor === 'tenant' ? [subscriberExists(message)] : []),
   ]
   const refusal = others.length === 0 ? await table.put(put) : await table.transact([put, ...others])
-  // Another process has recorded the attempt, or its response was lost: the entry of the delivery lets it go on.
+  // Another process has recorded the attempt, or the response of this one was lost.
+  const stored = refusal?.existing && asDelivery(refusal.existing)
+  const missed = stored && missedStep(stored, message)
+  if (missed) return schedule(missed, { ...work, known: stored })
   if (refusal || !isSoon) return
   const { tenant, subscriber, delivery: id } = message
-  await work.send([
-    queuedDelivery({ tenant, subscriber, delivery: id, attempt: next.attempted + 1 }, seconds),
-  ])
+  const retry = { tenant, subscriber, delivery: id, attempt: next.attempted + 1 }
+  const [failed] = await work.send([queuedDelivery(retry, seconds)])
+  if (failed) throw new ReportableError('the queue did not accept a retry')
+}
+
+/**
+ * Returns how a delivery goes on whose attempt is recorded already: the process that recorded it may have ended before it sent the
+ * next message. So the sweep sends that message, unless the attempt was made in the meantime. Undefined if there is nothing to do.
+ */
+export function missedStep(stored: Delivery, { attempt }: DeliveryMessage): Step | undefined {
+  const { state, attempted, waiting, next_at } = stored
+  if (state !== 'waiting' || attempted !== attempt || waiting !== undefined || next_at === undefined)
+    return undefined
+  return { delivery: stored, trigger: 'retry', at: next_at + lateMilliseconds, waitsFor: 'subscriber' }
 }
 
 /** A purge deletes the subscribers of a blocked tenant before its deliveries, and nothing may be written behind it. */

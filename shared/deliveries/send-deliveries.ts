@@ -12,7 +12,7 @@ import {
   pingType,
 } from './delivery.ts'
 import { type Called, expired, handleResponse } from './handle-response.ts'
-import { type ScheduledWork, type Step, schedule } from './schedule-delivery.ts'
+import { missedStep, type ScheduledWork, type Step, schedule } from './schedule-delivery.ts'
 import {
   asHealth,
   breakerOf,
@@ -92,7 +92,8 @@ async function attempt(work: Work): Promise<void> {
 /** Returns a call that may be made, or how the delivery goes on without one; undefined if there is nothing to do. */
 async function prepare(work: Work): Promise<Prepared | Step | undefined> {
   const { known, message, delivery, subscriber, health, slots, slot, settings } = work
-  if (!mayMove('retry', delivery.state) || (known && known.attempted >= message.attempt)) return undefined
+  if (!mayMove('retry', delivery.state)) return undefined
+  if (known && known.attempted >= message.attempt) return missedStep(known, message)
   const now = work.now()
   if (delivery.expires_at <= now / 1000) return expired(delivery, now)
   const wait = (at: number): Step => ({ delivery, trigger: 'retry', at, waitsFor: 'subscriber' })
