@@ -7,10 +7,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import type { Deployment } from './deployment.ts'
 
-/**
- * How long an accepted order may take to reach its subscribers. A busy machine takes a few orders for a flood, whose messages
- * return to the queue.
- */
+/** How long an accepted order may take to reach its subscribers: the longest delay of a message, and some runs of the sweep. */
 const maxMilliseconds = (maxDelaySeconds + 200) * 1000
 /** The time limit of a test that waits for them. */
 export const missingTimeout = maxMilliseconds + 100_000

@@ -12,8 +12,6 @@ import { activitySource, queueSource } from '#bin/local/console/sources.ts'
 import { entriesOf } from '#bin/local/console/table-entries.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { deadLettersOutput } from '#lib/function-entries.ts'
-import { waitingEntry } from '#shared/deliveries/delivery.ts'
-import { systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
@@ -69,13 +67,6 @@ describe('an item of the table', () => {
 
   test('that is a failed delivery has no next attempt', () => {
     expect(entriesOf({ ...delivery, state: 'failed' })[0]?.next_at).toBeUndefined()
-  })
-
-  test('that is a waiting delivery has the time at which it is due', () => {
-    const ref = { tenant: 'acme', subscriber: 's-1' }
-    expect(entriesOf(waitingEntry(ref, delivery as never, 7, systemClock))).toEqual([
-      { kind: 'waiting', id: delivery.sk, next_at: 7 },
-    ])
   })
 
   const subscriber = { id: 's-1', url: 'https://a.example', events: ['*'], state: 'active' }

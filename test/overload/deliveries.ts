@@ -203,7 +203,7 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
   }
   scheduler.after(sweepSeconds * 1000, sweep)
   try {
-    await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(120_000)))
+    await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(60_000)))
   } finally {
     stopped = true
   }

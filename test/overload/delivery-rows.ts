@@ -16,7 +16,7 @@ export function deliveryScenarios(settings: Settings) {
   }
   const burst = { ...quiet, burst: 10_000 }
   // A steady rate shows in seconds whether it is sustained.
-  const steady = { ...quiet, seconds: 30 }
+  const steady = { ...quiet, seconds: 20 }
   return {
     quiet,
     '1,000 a second, 0.1 s': { ...steady, rate: 1000 },

@@ -4,7 +4,6 @@ const kinds = [
   'log',
   'event',
   'delivery',
-  'waiting',
   'subscriber',
   'mail',
   'payout',

@@ -11,6 +11,7 @@ const reasons = {
   address: 'its address is not allowed',
   connection: 'there was no connection',
   no_slot: 'it was slow while other slow calls of its tenant were made',
+  expired: 'it waited for longer than deliveries are kept',
 }
 const classes = { succeeded: 'good', failed: 'bad', held: 'fair' }
 
@@ -30,9 +31,8 @@ export function resultOf({ status, reason, milliseconds }) {
   return `${[status, reason === 'status' ? '' : reason].filter(Boolean).join(' ')}, ${milliseconds} ms`
 }
 
-/** Returns the time of the next attempt. Only the waiting entry has that of a delivery that was postponed. */
-export function nextAttempt({ id, next_at }) {
-  return next_at && time(Math.max(next_at, find('waiting', id)?.next_at ?? 0))
+export function nextAttempt({ next_at }) {
+  return next_at && time(next_at)
 }
 
 export function factsOfDelivery(delivery) {

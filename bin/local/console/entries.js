@@ -26,7 +26,7 @@ export function clear() {
 /**
  * Adds or replaces entries.
  * @returns the latest version of all that have changed: also of requests whose tenant a log line names, and of deliveries
- * of a changed subscriber or due time
+ * of a changed subscriber
  */
 export function add(added) {
   const changed = [...added]
@@ -37,7 +37,6 @@ export function add(added) {
     if (entry.kind === 'request') nameTenant(entry, ofCorrelation('log', entry.correlation_id))
     else if (entry.kind === 'subscriber')
       changed.push(...all('delivery').filter(({ subscriber_id }) => subscriber_id === entry.id))
-    else if (entry.kind === 'waiting') changed.push(...[find('delivery', entry.id) ?? []].flat())
     else if (entry.kind === 'log' && entry.correlation_id && tenantOf(entry))
       changed.push(
         ...ofCorrelation('request', entry.correlation_id).filter((one) => nameTenant(one, [entry])),

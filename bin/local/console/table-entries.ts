@@ -1,4 +1,4 @@
-import { asDelivery, dueAt, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { asDelivery } from '#shared/deliveries/delivery.ts'
 import { countsOf, statusOf } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
@@ -43,11 +43,6 @@ const shown = {
       ...{ kind: 'delivery', id, tenant, correlation_id, at: Date.parse(occurred_at), subscriber_id },
       ...{ event_id, type, body, state, attempted: attempts.length, attempts, next_at },
     }
-  },
-  /** The time at which a delivery is due that waits in the table. */
-  waiting_delivery(item: Item): Entry {
-    const entry = item as Item & WaitingDelivery
-    return { kind: 'waiting', id: entry.delivery, next_at: dueAt(entry) }
   },
   subscriber(item: Item): Entry {
     const { id, tenant_id: tenant, url, events, state, reason } = asSubscriber(item)

@@ -37,6 +37,7 @@ export function deliverySection(page: string): string {
     'deliver it at the first attempt',
     'fail to deliver, the first time',
     'fail again',
+    'fail again, with a retry that waits in the table',
     'deliver it at a later attempt',
   ].map((what) => {
     const one = work(what)
@@ -60,6 +61,6 @@ of one, for messages too; attempts of a batch of ten share the time and the requ
 
 ${table(['Attempt', 'Read units', 'Write units', 'Messages', 'Function', 'Table', 'In all'], rows)}
 
-A retry that the sweep queued costs two write units more, for the entry that it removes. A subscriber of all events of a million orders has
+A retry that waited in the table costs two write units more, for the entry that the sweep removes. A subscriber of all events of a million orders has
 ${assumed.orderEvents} million deliveries, each kept for \`deliveries.retentionDays\`.`
 }
