@@ -180,5 +180,6 @@ async function queue(
   if (due.length === 0) return
   const messages = due.map(({ delivery, attempt }) => ({ tenant, subscriber, delivery, attempt }))
   await sendToQueue(messages, send, Math.floor((intervalMilliseconds / 1000) * (used / most)))
-  await table.transact(due.map(({ pk, sk }) => ({ remove: { pk, sk }, condition: 'none' })))
+  const keys = due.map(({ pk, sk }) => ({ pk, sk }))
+  await table.transact(keys.map((key) => ({ remove: key, condition: 'none' })))
 }

@@ -10,7 +10,7 @@ interface SubscribedTenants {
   version?: string
 }
 
-const subscribedTenantsKey = { pk: 'subscribed-tenants', sk: 'subscribed-tenants' }
+export const subscribedTenantsKey = { pk: 'subscribed-tenants', sk: 'subscribed-tenants' }
 
 /** A relay reads the list at most so often, so hardly any event pays for it. */
 const maxAgeMilliseconds = 5000
