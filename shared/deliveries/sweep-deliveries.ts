@@ -15,7 +15,7 @@ const runMilliseconds = 18_000
 const intervalMilliseconds = 60_000
 /**
  * The part of all subscribers by which the start of a run moves. With the golden ratio, the starts of any number of runs
- * are spread evenly, so runs that reach only some subscribers reach all of them in turn.
+ * are evenly distributed, so runs that reach only some subscribers reach all of them in turn.
  */
 const rotation = (Math.sqrt(5) - 1) / 2
 /** The deliveries of a subscriber that are queued at a time. One transaction removes their entries. */
