@@ -120,7 +120,7 @@ export interface paths {
     "/discount/verify": {
         /**
          * Verify a discount code
-         * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
+         * @description Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: `applied` says whether it is valid, the amount is 0, and nothing is applied. An unknown, expired or deleted code gets the same response as any other code that does not apply. An API key needs the scope `discounts:verify`.
          */
         post: operations["verifyDiscount"];
     };
@@ -197,7 +197,9 @@ export interface components {
             password: string;
         };
         Discount: {
+            /** @description Whether the cart has the discount. Without a cart: whether the code is valid. */
             applied: boolean;
+            /** @description The discount on the cart in minor units. Without a cart: 0. */
             amount: number;
         };
         DiscountCode: {
@@ -293,6 +295,10 @@ export interface components {
             window_seconds?: number;
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
+            /** @description The claim of the token that is missing or not valid, as the names of the objects that it is in and its own. */
+            claim?: string[];
+            /** @description AUTH.invalid_credentials: the cookie of a session, if the request has no credential. */
+            missing_cookie?: string;
             /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */
             www_authenticate?: string;
             /** @description The media types that the operation supports (415), or the methods of the path (405). */

@@ -19,7 +19,7 @@ export interface StepEntry {
 const ending = {
   get: ['operation'],
   update: ['operation', 'operation_count'],
-  delete: ['unfinished-operation'],
+  delete: ['pending-operation'],
 } as const satisfies TableUse
 
 /** The steps of the import workflow. lib/import-machine.ts defines their order. */

@@ -120,9 +120,9 @@ export const subscriptions: readonly Subscription[] = [
     uses: ['imports.start', 'imports.describe'],
     table: {
       get: ['operation'],
-      query: ['unfinished-operation'],
+      query: ['pending-operation'],
       update: ['operation', 'operation_count'],
-      delete: ['unfinished-operation'],
+      delete: ['pending-operation'],
     },
     impact: 'Imports whose workflow stopped are reported as running.',
   },
@@ -134,7 +134,7 @@ export const subscriptions: readonly Subscription[] = [
     uses: ['secret.payments'],
     table: {
       get: [...sagaTable.get, 'backlogged-tenants', 'idempotency'],
-      query: ['open-refund', 'pending-saga'],
+      query: ['unsettled-refund', 'pending-saga'],
       put: [...sagaTable.put, 'backlogged-tenants', 'idempotency', 'pending-saga'],
       update: [...sagaTable.update, 'refund'],
       delete: [...sagaTable.delete, 'pending-saga'],

@@ -38,9 +38,9 @@ export function defineHoldCommands(define: Define): void {
       await printRecords(listHolds(await tableOf(stack), tenant))
     })
   define(
-    'holds release',
-    'Release a legal hold. The audit records it with its reason.',
-    'holds release --tenant acme --target order/ORDER_ID --reason "case 4711 is closed" --yes',
+    'holds lift',
+    'Lift a legal hold. The audit records it with its reason.',
+    'holds lift --tenant acme --target order/ORDER_ID --reason "case 4711 is closed" --yes',
   )
     .addOption(tenant)
     .addOption(target)
@@ -48,10 +48,10 @@ export function defineHoldCommands(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async ({ yes, stack, ...hold }) => {
-      const { releaseHold } = await import('../commands/legal-holds.ts')
-      await confirm(`Release the legal hold on ${hold.target} of ${hold.tenant}?`, yes)
-      await releaseHold(await operatorOf(stack), hold)
-      printRecord({ target: hold.target, released: true })
+      const { liftHold } = await import('../commands/legal-holds.ts')
+      await confirm(`Lift the legal hold on ${hold.target} of ${hold.tenant}?`, yes)
+      await liftHold(await operatorOf(stack), hold)
+      printRecord({ target: hold.target, lifted: true })
     })
 }
 

@@ -41,12 +41,12 @@ export async function setHold(
   return hold
 }
 
-/** Releases a hold. @throws Error if there is none on the target */
-export async function releaseHold(operator: Operator, { tenant, target, reason }: HoldOf): Promise<void> {
+/** Lifts a hold. @throws Error if there is none on the target */
+export async function liftHold(operator: Operator, { tenant, target, reason }: HoldOf): Promise<void> {
   const refusal = await operator.table.transact([
     { remove: holdKey(tenant, target), condition: { matches: { target } } },
     countHolds(tenant, -1),
-    auditOfOperator(operator, tenant, { action: 'legal_hold.release', target, reason }),
+    auditOfOperator(operator, tenant, { action: 'legal_hold.lift', target, reason }),
   ])
   if (refusal) throw new Error(`there is no hold on ${target}: \`holds list\` shows all`)
 }

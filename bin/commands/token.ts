@@ -1,6 +1,7 @@
 import { importJWK, SignJWT } from 'jose'
 import { routes } from '#functions/routes.ts'
 import { apiKeyScopes, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { claimsWith } from '#shared/platform/identity/claims.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { developmentKey, loadSettings } from '../build/settings-file.ts'
 
@@ -30,14 +31,17 @@ export async function issueToken(request: TokenRequest, profile?: string): Promi
     iss: issuer.issuer,
     aud: issuer.audience,
     sub,
-    tenant,
-    [settings['auth.roleClaim']]: [role],
-    ...(scope !== undefined && { [settings['auth.scopeClaim']]: scope }),
     iat: now,
     exp: now + expiresInSeconds,
     jti: crypto.randomUUID(),
   }
-  const payload = Object.entries({ ...standard, ...claims }).filter(([, value]) => value !== null)
+  const { claims: paths } = issuer
+  const named = claimsWith([
+    [paths.tenant, tenant],
+    [paths.roles, [role]],
+    [paths.scopes, scope],
+  ])
+  const payload = Object.entries({ ...standard, ...named, ...claims }).filter(([, value]) => value !== null)
   const [typ] = issuer.types
   const header = { alg: 'ES256', ...(typ && { typ }), kid: String(key.kid) }
   return new SignJWT(Object.fromEntries(payload))

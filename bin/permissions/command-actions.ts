@@ -74,7 +74,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'tenants purge': purging,
   'holds set': ['dynamodb:ConditionCheckItem', 'dynamodb:Query', 'dynamodb:UpdateItem', ...audited],
   'holds list': ['dynamodb:Query'],
-  'holds release': ['dynamodb:DeleteItem', 'dynamodb:UpdateItem', ...audited],
+  'holds lift': ['dynamodb:DeleteItem', 'dynamodb:UpdateItem', ...audited],
   'tenants block': ['dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'tenants unblock': ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:GetItem', ...audited],
   'tenants connect': ['dynamodb:GetItem', ...audited],

@@ -55,7 +55,7 @@ export function dashboard(scope: Construct, props: Watched): void {
         machine.metricAborted({ period, label: 'aborted' }),
       ]),
     ],
-    [shown(sharedGraphs.unfinished), shown(sharedGraphs.throttles)],
+    [shown(sharedGraphs.pending), shown(sharedGraphs.throttles)],
     [shown(sharedGraphs.concurrency), ...ifMeasured(sharedGraphs.blocked)],
     [shown(sharedGraphs.alerts), shown(sharedGraphs.differences)],
     [shown(sharedGraphs.mail), ...ifMeasured(sharedGraphs.backups)],

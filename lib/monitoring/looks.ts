@@ -52,8 +52,8 @@ export const looks: readonly Look[] = [
       'Deliveries of events have waited for 15 minutes longer than they should: late retries and held events are not sent.',
     act: 'Find the error in the log. The sweep repeats what it could not queue each minute. Without an error, it cannot reach all subscribers in a quarter of an hour: docs/scaling.md has its ceiling.',
     queries: errorsInLog('deliveries.sweep'),
-    graph: measures.sharedGraphs.unfinished,
-    shows: [measures.oldestUnfinished('deliveries')],
+    graph: measures.sharedGraphs.pending,
+    shows: [measures.oldestPending('deliveries')],
   },
   {
     id: 'ImportsRunningLong',
@@ -61,8 +61,8 @@ export const looks: readonly Look[] = [
     act: 'Find out from the execution history what takes the time. The owner of the import can cancel it. It ends a quarter of an hour after imports.timeoutSeconds at the latest.',
     queries: errorsInLog('operations.end-abandoned'),
     commands: [`${listExecutions} RUNNING`],
-    graph: measures.sharedGraphs.unfinished,
-    shows: [measures.oldestUnfinished('imports')],
+    graph: measures.sharedGraphs.pending,
+    shows: [measures.oldestPending('imports')],
   },
   {
     id: 'ImportMachineFailing',

@@ -35,7 +35,7 @@ export const sharedGraphs = {
   queues: 'Queues: age of the oldest message (s)',
   alerts: 'Alerts',
   differences: 'Differences between the ledger and the payment provider in a day',
-  unfinished: 'Pending refunds and imports: age of the oldest (s)',
+  pending: 'Pending refunds and imports: age of the oldest (s)',
   imports: 'Imports: duration (ms), timeouts, failures',
 } as const
 
@@ -118,9 +118,9 @@ export const oldestChangeFor = (name: string): Measure => ({
   metric: ({ functions }) => named(functions, name).metric('IteratorAge', longest),
 })
 
-export const oldestUnfinished = (work: Work, per: Duration = period): Measure => ({
+export const oldestPending = (work: Work, per: Duration = period): Measure => ({
   text: `the age of the oldest of the pending ${work.replace('_', ' ')}, in seconds,`,
-  graph: sharedGraphs.unfinished,
+  graph: sharedGraphs.pending,
   label: work,
   period: per,
   metric: ({ stage }) =>

@@ -31,7 +31,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
     commands: [tenants, pendingRefunds, settleRefund],
-    threshold: { measure: measures.oldestUnfinished('refunds'), above: 900 },
+    threshold: { measure: measures.oldestPending('refunds'), above: 900 },
   },
   {
     id: 'RefundsUnsettledLong',
@@ -41,8 +41,8 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     queries: errorsInLog('sagas.finish'),
     commands: [tenants, pendingRefunds],
     // A bank may take that long: https://docs.stripe.com/refunds
-    // An open refund is asked about, and its age is logged, once in 23 hours.
-    threshold: { measure: measures.oldestUnfinished('open_refunds', measures.day), above: 10 * 24 * 3600 },
+    // An unsettled refund is asked about, and its age is logged, once in 23 hours.
+    threshold: { measure: measures.oldestPending('unsettled_refunds', measures.day), above: 10 * 24 * 3600 },
   },
   {
     id: 'RefundPaidLate',

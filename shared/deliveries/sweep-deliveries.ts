@@ -141,7 +141,7 @@ export function logSweep(
 ): void {
   const code = failed + left > 0 ? 'DELIVERIES_LEFT' : 'DELIVERIES_QUEUED'
   if (queued + failed + left > 0) log.job({ code, done: queued, failed, fault })
-  if (oldest !== undefined) log.unfinished('deliveries', secondsSince(oldest, clock))
+  if (oldest !== undefined) log.pending('deliveries', secondsSince(oldest, clock))
 }
 
 /** Returns a page of the deliveries of a subscriber that are due, longest due first. */

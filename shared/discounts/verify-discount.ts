@@ -20,8 +20,17 @@ import { promoRejected } from './promo-events.ts'
 /** The response to a verification. */
 export const Discount = v.pipe(
   v.strictObject({
-    applied: v.boolean(),
-    amount: v.pipe(v.number(), v.integer(), v.minValue(0), openPoint('discount.amount')),
+    applied: v.pipe(
+      v.boolean(),
+      v.description('Whether the cart has the discount. Without a cart: whether the code is valid.'),
+    ),
+    amount: v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(0),
+      openPoint('discount.amount'),
+      v.description('The discount on the cart in minor units. Without a cart: 0.'),
+    ),
   }),
   v.title('Discount'),
 )

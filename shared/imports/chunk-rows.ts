@@ -17,27 +17,28 @@ export async function* chunkRows(
 ): AsyncGenerator<ChunkRow> {
   const scanner = rowScanner(maxBytes)
   /** The bytes from `at` on, of rows that have not ended yet. */
-  let held: Buffer = Buffer.alloc(0)
+  let kept: Buffer = Buffer.alloc(0)
   let at = 0
 
   function* add(rows: readonly RowRange[]): Generator<ChunkRow> {
-    for (const { from, textTo } of rows) {
+    for (const { from, textTo, blank } of rows) {
+      if (blank) continue
       const bytes = textTo - from
       if (bytes > maxBytes) yield { bytes }
-      else if (bytes > 0) yield { bytes, text: held.toString('utf8', from - at, textTo - at) }
+      else yield { bytes, text: kept.toString('utf8', from - at, textTo - at) }
     }
     const end = rows.at(-1)?.to ?? at
-    held = held.subarray(Math.max(0, end - at))
+    kept = kept.subarray(Math.max(0, end - at))
     at = Math.max(at, end)
   }
 
   for await (const bytes of file) {
-    held = Buffer.concat([held, bytes])
+    kept = Buffer.concat([kept, bytes])
     yield* add(scanner.scan(bytes))
     // The scanner looks back within the readable length only, and at one byte after it.
-    if (held.length <= maxBytes + 2) continue
-    at += held.length
-    held = Buffer.alloc(0)
+    if (kept.length <= maxBytes + 2) continue
+    at += kept.length
+    kept = Buffer.alloc(0)
   }
   yield* add(scanner.end())
 }

@@ -69,8 +69,8 @@ export async function* splitFile(
   let chunks = 0
   let rows = 0
 
-  function* add({ from, textTo, to }: RowRange): Generator<Chunk> {
-    if (from === textTo) {
+  function* add({ from, textTo, to, blank }: RowRange): Generator<Chunk> {
+    if (blank) {
       if (open && to - open.from >= size.bytes) yield* close(open)
       return
     }

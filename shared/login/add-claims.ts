@@ -30,7 +30,7 @@ export async function addClaims(
   event: PreTokenGenerationV2TriggerEvent,
   adding: ClaimsContext,
 ): Promise<PreTokenGenerationV2TriggerEvent> {
-  const { triggerSource, request, callerContext } = event
+  const { triggerSource, request } = event
   const user = userOf(request.userAttributes)
   const issuer = `https://cognito-idp.${event.region}.amazonaws.com/${event.userPoolId}`
   // An error would raise the alarm on failing logins. The service rejects a token without a tenant.
@@ -38,7 +38,7 @@ export async function addClaims(
   if (triggerSource === 'TokenGeneration_RefreshTokens' && !isBlocked)
     await auditRotation(user, issuer, adding)
   const identified = isBlocked ? { sub: user.sub, tenant: undefined, role: undefined } : user
-  const { claims, scopes, groups } = claimsFor(identified, callerContext.clientId, adding.settings)
+  const { claims, scopes } = claimsFor(identified, adding.settings)
   return {
     ...event,
     response: {
@@ -48,7 +48,6 @@ export async function addClaims(
           scopesToAdd: scopes,
           scopesToSuppress: [selfService],
         },
-        ...(groups && { groupOverrideDetails: { groupsToOverride: groups } }),
       },
     },
   } as PreTokenGenerationV2TriggerEvent

@@ -21,32 +21,15 @@ export function userOf(attributes: Readonly<Record<string, string | undefined>>)
   }
 }
 
-/** The claims added to the pool's access token. */
+/** The claims added to the pool's access token: where `poolIssuer` looks for them. */
 interface AddedClaims {
-  claims: Record<string, string>
+  claims: { tenant?: string; roles?: Role }
   scopes: string[]
-  groups: string[] | undefined
 }
 
-/**
- * Returns the claims that identify a caller: tenant, role, scopes, and the audience, which Cognito's access tokens
- * lack.
- * @param clientId the app client, the only audience that Cognito lets a trigger set
- */
-export function claimsFor({ tenant, role }: PoolUser, clientId: string, settings: Settings): AddedClaims {
-  const roleClaim = settings['auth.roleClaim']
-  const scopeClaim = settings['auth.scopeClaim']
-  const scopes = role ? settings['login.scopes'][role] : []
-  // Names that start with cognito: are reserved; only groups can be set.
-  const asGroup = roleClaim === 'cognito:groups'
+export function claimsFor({ tenant, role }: PoolUser, settings: Settings): AddedClaims {
   return {
-    claims: {
-      aud: clientId,
-      ...(tenant !== undefined && { tenant }),
-      ...(role && !asGroup && { [roleClaim]: role }),
-      ...(scopeClaim !== 'scope' && { [scopeClaim]: scopes.join(' ') }),
-    },
-    scopes: scopeClaim === 'scope' ? scopes : [],
-    groups: asGroup ? (role ? [role] : []) : undefined,
+    claims: { ...(tenant !== undefined && { tenant }), ...(role && { roles: role }) },
+    scopes: role ? settings['login.scopes'][role] : [],
   }
 }

@@ -47,7 +47,7 @@ export async function endAbandoned(
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
   const youngest = lastIdAt(clock.now() - minAgeMilliseconds)
-  const entries = await pendingEntries(table, 'unfinished-operation', youngest)
+  const entries = await pendingEntries(table, 'pending-operation', youngest)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
   const swept: SweepResult = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)

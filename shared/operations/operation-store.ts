@@ -40,7 +40,7 @@ export function createOperation(operation: Operation, queue: Task['queue'], sett
   const task: Task = { queue, body: JSON.stringify(ref), group: tenant }
   return [
     create({ ...keyOf(tenant, 'operation', id), ...operation, task }),
-    create({ ...pendingKeyOf('unfinished-operation', id), tenant }),
+    create({ ...pendingKeyOf('pending-operation', id), tenant }),
     incrementCount(operation, settings),
   ]
 }
@@ -62,5 +62,5 @@ export function transition(
 
 /** Removes the entry of an operation. Another process may have removed it already. */
 export function removePendingEntry(id: string): Change {
-  return { remove: pendingKeyOf('unfinished-operation', id), condition: 'none' }
+  return { remove: pendingKeyOf('pending-operation', id), condition: 'none' }
 }

@@ -14,11 +14,11 @@ import {
 } from '../platform/table/pending-entries.ts'
 import type { Write } from '../platform/table/table.ts'
 import { alertOfLostAccount } from './lost-account.ts'
-import { isOpen, nextQuestion, removeOpenEntry } from './open-refunds.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, requestOf } from './refund.ts'
 import { findRefund } from './refund-store.ts'
 import { reportOf, settleContextOf, settleRefund } from './settle-refund.ts'
+import { isUnsettled, nextQuestion, removeUnsettledEntry } from './unsettled-refunds.ts'
 
 export type OpenProvider = (context: WorkContext) => Promise<Pick<PaymentProvider, 'find'>>
 
@@ -30,11 +30,11 @@ interface CheckedRefund extends Revisable<CheckedRefund> {
 const budgetMilliseconds = 10_000
 
 /**
- * Asks the provider about the open refunds that are due, and commits what it answers. It is asked from the age of
+ * Asks the provider about the unsettled refunds that are due, and commits what it answers. It is asked from the age of
  * refunds.pendingMinutes, then each time the age has doubled, and at least once in 23 hours; each hour at least while it
  * does not answer.
  * @param until no refund is asked about after this time, in milliseconds since 1970
- * @returns `oldest`: the creation of the oldest refund that was due and is still open. Each open refund is due once in 23
+ * @returns `oldest`: the creation of the oldest refund that was due and is still open. Each unsettled refund is due once in 23
  * hours, so a day of runs reports the oldest of all.
  */
 export async function checkRefunds(
@@ -45,13 +45,13 @@ export async function checkRefunds(
   const { clock } = runtime
   const budget = startBudget(clock, Math.max(0, until - clock.now()) + budgetMilliseconds)
   const range = { now: clock.now(), waiting: false }
-  const { due } = await readDue<DueEntry>(runtime.openTable(budget), 'open-refund', range)
+  const { due } = await readDue<DueEntry>(runtime.openTable(budget), 'unsettled-refund', range)
   const open = new Set(due)
   const result = await workInTurns(due, { clock, until }, async (entry) => {
     const correlation = { id: newId(clock), trace: {} }
     const work = { operation: 'refunds.check', correlation, milliseconds: budgetMilliseconds }
     const after = await checkRefund(entry, openWork(runtime, work), openProvider)
-    if (!after || !isOpen(after)) open.delete(entry)
+    if (!after || !isUnsettled(after)) open.delete(entry)
     return true
   })
   const starts = Array.from(open, ({ sk }) => timeOf(idOfEntry(sk)))
@@ -66,14 +66,14 @@ async function checkRefund(
 ): Promise<Refund | undefined> {
   const { table, now } = context
   const refund = await findRefund(table, entry.tenant, idOfEntry(entry.sk))
-  if (refund?.open_entry !== entry.sk) {
+  if (refund?.unsettled_entry !== entry.sk) {
     // The refund is closed, or its tenant was purged.
-    await apply(context, [removeOpenEntry(entry)])
+    await apply(context, [removeUnsettledEntry(entry)])
     return undefined
   }
   try {
     const after = await ask(refund, context, openProvider)
-    if (!isOpen(after)) return after
+    if (!isUnsettled(after)) return after
     const isMoved = await apply(context, nextQuestion(after, now(), longPauses))
     return isMoved ? after : await findRefund(table, entry.tenant, refund.id)
   } catch (thrown) {

@@ -9,7 +9,7 @@ import type { EarlierUse, PaymentProvider, ProviderOutcome } from './payment-pro
 import { claimPayout } from './payout-claim.ts'
 import type { ProviderRefund } from './provider-records.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
-import { findRefund, holdersOf, replacedRefund, startWrites } from './refund-store.ts'
+import { findRefund, lockHoldersOf, replacedRefund, startWrites } from './refund-store.ts'
 import { rejections, reportOf, settleContextOf, settlement, settleRefund } from './settle-refund.ts'
 
 /** What the saga reads and writes in the table. */
@@ -164,7 +164,7 @@ export function refundSaga(
 }
 
 /**
- * Returns the answer to a request whose payout was booked after a restore, by a command. Its refund holds the charge, so no
+ * Returns the answer to a request whose payout was booked after a restore, by a command. Its refund has locked the charge, so no
  * other one can start.
  */
 export async function findPaid(
@@ -174,7 +174,7 @@ export async function findPaid(
   const { settings, table } = context
   if (settings['refunds.policy'] === 'within_charge' || !(await wasRestored(context))) return undefined
   const { paidSince } = requestOf(refund, settings)
-  for (const id of await holdersOf(refund, table)) {
+  for (const id of await lockHoldersOf(refund, table)) {
     const other = timeOf(id) < paidSince ? undefined : await findRefund(table, refund.tenant_id, id)
     if (other?.request === refund.request) return responseOf(other)
   }

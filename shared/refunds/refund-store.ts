@@ -44,10 +44,10 @@ export function createdRefund(refund: Refund, onFailure?: ErrorCode): Write {
   return create({ ...keyOf(refund.tenant_id, 'refund', refund.id), ...refund }, onFailure)
 }
 
-/** Writes a refund, and its hold on the charge if a charge may be refunded only once. */
+/** Writes a refund, and its lock on the charge if a charge may be refunded only once. */
 export function startWrites(refund: Refund, settings: Settings): Write[] {
   if (settings['refunds.policy'] === 'within_charge') return [createdRefund(refund)]
-  return [createdRefund(refund), create(newHold(refund), 'POLICY.refund.repeated')]
+  return [createdRefund(refund), create(newChargeLock(refund), 'POLICY.refund.repeated')]
 }
 
 /** Replaces a refund if it has not changed since it was read. */
@@ -91,48 +91,48 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
   })
 }
 
-/** The hold on a charge that may be refunded only once. */
-interface ChargeHold extends Item {
-  /** The refund that holds the charge. */
+/** The lock on a charge that may be refunded only once. */
+interface ChargeLock extends Item {
+  /** The refund that has locked the charge. */
   refund_id: string
-  /** Refunds that were paid late while another one held the charge. The first of them gets a hold that is released. */
+  /** Refunds that were paid late while another one had locked the charge. The first of them gets a lock that is removed. */
   also_paid?: readonly string[]
-  /** The change of a refund that wrote the hold. No two changes are equal, so it detects concurrent ones. */
+  /** The change of a refund that wrote the lock. No two changes are equal, so it detects concurrent ones. */
   changed_by: string
 }
 
 /**
- * Writes the hold on a charge that a change of its refund requires: a refund that failed or was reversed releases its
- * hold, and one that is paid late takes it, as soon as no other refund has it.
+ * Writes the lock on a charge that a change of its refund requires: a refund that failed or was reversed removes its
+ * lock, and one that is paid late takes it, as soon as no other refund has it.
  */
-export async function holdWrites(
+export async function chargeLockWrites(
   refund: Refund,
   { table, settings }: { table: Table; settings: Settings },
 ): Promise<Write[]> {
   if (settings['refunds.policy'] === 'within_charge') return []
-  const key = holdKey(refund)
-  const hold = (await table.get(key)) as ChargeHold | undefined
+  const key = chargeLockKey(refund)
+  const lock = (await table.get(key)) as ChargeLock | undefined
   const isPaid = refund.status === 'succeeded'
-  if (!hold) return isPaid ? [create(newHold(refund), 'TRANSIENT.error')] : []
-  const { refund_id, also_paid = [], changed_by } = hold
+  if (!lock) return isPaid ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
+  const { refund_id, also_paid = [], changed_by } = lock
   const before = [refund_id, ...also_paid]
   const after = isPaid ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)
   if (after.length === before.length) return []
   const [holder, ...others] = after
   if (holder === undefined) return [remove(key, { changed_by }, 'TRANSIENT.error')]
-  const item = { ...newHold(refund), refund_id: holder, also_paid: others }
+  const item = { ...newChargeLock(refund), refund_id: holder, also_paid: others }
   return [replace(item, { changed_by }, 'TRANSIENT.error')]
 }
 
-/** Returns the refunds that hold a charge. */
-export async function holdersOf(refund: Refund, table: Table): Promise<string[]> {
-  const hold = (await table.get(holdKey(refund))) as ChargeHold | undefined
-  return hold ? [hold.refund_id, ...(hold.also_paid ?? [])] : []
+/** Returns the refunds that have locked a charge. */
+export async function lockHoldersOf(refund: Refund, table: Table): Promise<string[]> {
+  const lock = (await table.get(chargeLockKey(refund))) as ChargeLock | undefined
+  return lock ? [lock.refund_id, ...(lock.also_paid ?? [])] : []
 }
 
-function newHold(refund: Refund): ChargeHold {
+function newChargeLock(refund: Refund): ChargeLock {
   const { id, version } = refund
-  return { ...holdKey(refund), refund_id: id, changed_by: `${id}#${version}` }
+  return { ...chargeLockKey(refund), refund_id: id, changed_by: `${id}#${version}` }
 }
 
 /** A refund has one entry of each kind, next to each other. */
@@ -140,6 +140,6 @@ function ledgerKey({ tenant_id, id }: Refund, kind: LedgerEntry['kind']): Key {
   return { ...keyOf(tenant_id, 'ledger', id), sk: `${id}#${kind}` }
 }
 
-function holdKey({ tenant_id, charge_id }: Refund) {
-  return keyOf(tenant_id, 'refund_hold', charge_id)
+function chargeLockKey({ tenant_id, charge_id }: Refund) {
+  return keyOf(tenant_id, 'charge_lock', charge_id)
 }

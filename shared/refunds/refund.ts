@@ -52,7 +52,7 @@ export interface Refund extends RefundView {
   /** As returned by the provider. */
   provider_refund_id?: string
   /** The sort key of its entry among the refunds about which the provider must be asked, as long as it is one of them. */
-  open_entry?: string
+  unsettled_entry?: string
   updated_at: string
   version: number
 }

@@ -5,18 +5,18 @@ import type { Effects } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { openEntryWrites, withOpenEntry } from './open-refunds.ts'
 import type { ProviderOutcome } from './payment-provider.ts'
 import { type Refund, refundSucceeded } from './refund.ts'
 import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
-import { holdWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
+import { chargeLockWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
+import { unsettledEntryWrites, withUnsettledEntry } from './unsettled-refunds.ts'
 
 /** What a settlement reads and writes in the table. */
 export const settlement = {
-  get: ['refund', 'refund_hold'],
-  put: ['audit', 'ledger', 'open-refund', 'refund', 'refund_hold'],
+  get: ['refund', 'charge_lock'],
+  put: ['audit', 'ledger', 'unsettled-refund', 'refund', 'charge_lock'],
   update: ['ledger'],
-  delete: ['open-refund', 'refund_hold'],
+  delete: ['unsettled-refund', 'charge_lock'],
 } as const
 
 /** The dependencies of a settlement. */
@@ -72,15 +72,15 @@ export async function settleRefund(
     updated_at: timestamp(context.now),
     version: before.version + 1,
   }
-  const after = withOpenEntry(changed, context.settings)
-  const holds = isEdge ? await holdWrites(after, context) : []
+  const after = withUnsettledEntry(changed, context.settings)
+  const locks = isEdge ? await chargeLockWrites(after, context) : []
   if (before.status === 'failed' && isEdge) context.alert('REFUND_PAID_LATE', { tenant: before.tenant_id })
   const effects = {
     writes: [
       replacedRefund(before, after),
       ...ledgerWrites(before, after),
-      ...holds,
-      ...openEntryWrites(before, after),
+      ...locks,
+      ...unsettledEntryWrites(before, after),
     ],
     ...(isEdge && status === 'succeeded' && { events: refundSucceeded(after, context.settings) }),
     ...(isEdge && { audit: auditOf(before, after, report) }),

@@ -140,12 +140,6 @@ const mailDomain: Combination = (settings) => {
 
 /** What settings must not say together, by the setting that a message names first. */
 const combinations: readonly [SettingKey, Combination][] = [
-  [
-    'auth.scopeClaim',
-    (settings) => [
-      settings['auth.scopeClaim'] === settings['auth.roleClaim'] && 'is the claim of auth.roleClaim, too',
-    ],
-  ],
   ['auth.apiKeyHeader', headers],
   ['aws.environment', region],
   [

@@ -16,7 +16,7 @@ import {
 } from './cart-events.ts'
 import { type Handler, resourceOnly } from './handler.ts'
 
-export const OrderPaid = defineEvent({
+export const OrderPaidReport = defineEvent({
   type: 'order.paid',
   version: 1,
   summary: 'An order was paid; data.id is the order.',
@@ -48,7 +48,7 @@ function orderMoved(type: OrderMove, eventsOf: typeof paidEvents): Handler {
   }
 }
 
-const RefundSucceeded = defineEvent({
+const RefundSucceededReport = defineEvent({
   type: 'refund.succeeded',
   version: 1,
   summary: 'The payment provider completed a refund; data.id is the refund.',
@@ -89,13 +89,13 @@ export interface ReceivedEvent {
 
 /** The handled events that move an order, one for each of shared/settings/order-moves.ts. */
 const orderEvents: Record<OrderMove, ReceivedEvent> = {
-  'order.paid': { definition: OrderPaid, handler: orderMoved('order.paid', paidEvents) },
+  'order.paid': { definition: OrderPaidReport, handler: orderMoved('order.paid', paidEvents) },
 }
 
 /** The handled events and their handlers. A new event is one line. */
 export const receivedEvents: readonly ReceivedEvent[] = [
   ...Object.values(orderEvents),
-  { definition: RefundSucceeded, handler: refundReport('succeeded') },
+  { definition: RefundSucceededReport, handler: refundReport('succeeded') },
   { definition: RefundFailed, handler: refundReport('failed') },
   { definition: CartUpdated, handler: cartUpdated },
   { definition: GiftcardApplied, handler: giftcardApplied },

@@ -177,8 +177,8 @@ describe('in a Lambda function', () => {
 
 test('the age of the oldest pending item is a metric by kind of work', () => {
   process.env.METRICS_NAMESPACE = namespace
-  const [record] = writtenBy((log) => log.unfinished('refunds', 901))
-  expect(record).toMatchObject({ work: 'refunds', oldest_unfinished_seconds: 901 })
+  const [record] = writtenBy((log) => log.pending('refunds', 901))
+  expect(record).toMatchObject({ work: 'refunds', oldest_pending_seconds: 901 })
   expect(problemsOf(record as Line, 'Seconds')).toEqual([])
   expect(record?._aws.CloudWatchMetrics).toMatchObject([{ Dimensions: [['work']] }])
 })

@@ -14,7 +14,7 @@ describe('the ceiling of a kind of partition', () => {
     expect(ceilingOf(loadOf('order', 1))).toBe(16 * Number(ceilingOf(loadOf('subscriber', 1))))
   })
 
-  test.each(['pending-saga', 'unfinished-operation', 'registered-subscriber', 'session'])(
+  test.each(['pending-saga', 'pending-operation', 'registered-subscriber', 'session'])(
     'is above that of one partition for %s, which all tenants share',
     (partition) => {
       expect(ceilingOf(loadOf(partition, 1))).toBeGreaterThan(1000)

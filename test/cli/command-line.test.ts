@@ -202,7 +202,7 @@ describe('exit code 2 and a message on standard error are the result of', () => 
   test.each([
     'orders erase id --tenant t',
     'tenants purge t',
-    'holds release --tenant t --reason r',
+    'holds lift --tenant t --reason r',
     'sessions revoke id --tenant t',
     'api-keys revoke id --tenant t',
     'rollback --stack s',

@@ -42,6 +42,19 @@ describe('POST /codes:import', () => {
     })
   })
 
+  test('ignores the columns without a name and the rows of commas of a spreadsheet', async () => {
+    const rows = [`${good('ONE')},,`, ',,,,,', `${good('TWO')},secret,`, `${good('THREE')},,`, ',,,,,']
+    const { json } = await send(newTenant(), [`${header},,`, ...rows, ''].join('\r\n'))
+    type Result = { row: number; status: number; error?: { code: string } }
+    const results = json.items.map(({ row, status, error }: Result) => [row, status, error?.code])
+    expect(results).toEqual([
+      [1, 201, undefined],
+      [2, 400, 'VALIDATION.csv.columns'],
+      [3, 201, undefined],
+    ])
+    expect(JSON.stringify(json)).not.toContain('secret')
+  })
+
   test('creates the same codes as POST /codes', async () => {
     const tenant = newTenant()
     const row = 'summer-1,fixed-500, Un éte\u0301 ,2099-06-01T12:00:00+02:00'

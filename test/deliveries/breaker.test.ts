@@ -328,16 +328,16 @@ describe('the sweep', () => {
 
   const logged = (swept: SweepResult) => {
     const job = jest.fn()
-    const unfinished = jest.fn()
-    logSweep(swept, { log: { job, unfinished } as never, clock: service.clock })
-    return { job: job.mock.calls, unfinished: unfinished.mock.calls }
+    const pending = jest.fn()
+    logSweep(swept, { log: { job, pending } as never, clock: service.clock })
+    return { job: job.mock.calls, pending: pending.mock.calls }
   }
 
   test('does not fail if it did not reach all subscribers, and reports how old their deliveries are', () => {
     const oldest = service.clock.now() - 120_000
     expect(logged({ queued: 2, failed: 0, left: 7, oldest })).toEqual({
       job: [[{ code: 'DELIVERIES_LEFT', done: 2, failed: 0 }]],
-      unfinished: [['deliveries', 120]],
+      pending: [['deliveries', 120]],
     })
   })
 
@@ -345,7 +345,7 @@ describe('the sweep', () => {
     const fault = new Error('throttled')
     expect(logged({ queued: 0, failed: 1, fault, left: 0 })).toEqual({
       job: [[{ code: 'DELIVERIES_LEFT', done: 0, failed: 1, fault }]],
-      unfinished: [],
+      pending: [],
     })
   })
 })

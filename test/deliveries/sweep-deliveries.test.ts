@@ -84,7 +84,7 @@ describe('the log of a run', () => {
     const log = {
       job: ({ code, done, failed }: { code: string; done: number; failed: number }) =>
         lines.push([code, done, failed]),
-      unfinished: (work: string, seconds: number) => lines.push([work, seconds]),
+      pending: (work: string, seconds: number) => lines.push([work, seconds]),
     }
     logSweep(result, { log: log as never, clock: service.clock })
     return lines

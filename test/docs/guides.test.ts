@@ -37,6 +37,15 @@ describe('the guides on the reference site', () => {
     expect(links.filter(isDead).map(({ from }) => from)).toEqual([])
   })
 
+  test('are listed in llms.txt, which leads to texts that lead to files of the site', () => {
+    const linksOf = (file: string) =>
+      Array.from(String(site.get(file)).matchAll(/\]\((?!https?:)([^)#]+)/g), ([, target = '']) => target)
+    const texts = [...files, 'guide.md', 'errors.md']
+    expect(linksOf('llms.txt').toSorted()).toEqual([...texts, 'openapi.json', 'asyncapi.json'].toSorted())
+    const dead = ['llms.txt', ...texts].flatMap((file) => linksOf(file).filter((target) => !site.has(target)))
+    expect(dead).toEqual([])
+  })
+
   test('the guide links to the other guides', () => {
     expect(site.get('guide.html')).toContain('href="guides.html"')
   })

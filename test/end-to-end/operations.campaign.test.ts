@@ -433,7 +433,7 @@ test('a legal hold is set, listed and released', async () => {
   placeholders['order/ID'] = `order/${(await placed()).json.id}`
   await page.next('npx commerce holds set')
   expect(await page.next('npx commerce holds list')).toContain(placeholders['order/ID'])
-  await page.next('npx commerce holds release')
+  await page.next('npx commerce holds lift')
   expect(await service.run('holds', 'list', '--tenant', tenant)).toEqual([])
   expect(page.left).toEqual([])
 })
@@ -560,7 +560,7 @@ describe('permissions of the commands above', () => {
     [
       ...['dead-letters list', 'dead-letters show', 'dead-letters discard'],
       ...['freeze', 'unfreeze', 'preflight'],
-      ...['holds set', 'holds list', 'holds release'],
+      ...['holds set', 'holds list', 'holds lift'],
       ...['tenants block', 'tenants unblock', 'tenants list'],
       ...['tenants connect', 'tenants disconnect'],
       ...['subscribers list', 'subscribers update', 'subscribers rotate-secret', 'subscribers re-encrypt'],

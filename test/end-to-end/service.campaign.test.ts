@@ -38,7 +38,7 @@ const runElsewhere = [
   'tenants purge',
   'holds set',
   'holds list',
-  'holds release',
+  'holds lift',
   'tenants block',
   'tenants unblock',
   'tenants connect',

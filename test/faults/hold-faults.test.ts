@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, setHold } from '#bin/commands/legal-holds.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { admin, codeCalls, seeded } from '#test/codes/code-calls.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -45,7 +45,7 @@ const faults: Fault[] = [
 test.each(faults)('under %s on its transaction, a hold is set once and released once', async (fault) => {
   const tenant = uniqueTenant('holding')
   const countOf = async () => (await service.table.get(holdCountKey(tenant)))?.holds
-  for (const [change, count] of [[setHold, 1] as const, [releaseHold, 0] as const]) {
+  for (const [change, count] of [[setHold, 1] as const, [liftHold, 0] as const]) {
     service.faults.reset()
     service.inject(fault)
     await change(operator(), hold(tenant, tenantTarget))

@@ -36,6 +36,8 @@ describe('a file', () => {
     ['a header in another case and with spaces', ' Code ,\tAMOUNT\nA,1\nB,2\n'],
     ['blank lines', '\n\r\ncode,amount\n\nA,1\r\n\r\r\nB,2\n\n'],
     ['unnecessary quotes', '"code","amount"\n"A","1"\n"B",2\n'],
+    ['unnamed columns without cells', 'code,, amount, \nA,,1,\nB,,2, \n'],
+    ['rows of commas only', ',,\r\ncode,amount,\r\nA,1,\r\n,,\r\nB,2,\r\n,,\r\n,,,,\r\n'],
   ])('with %s is parsed', (_, text) => {
     expect(cellsOf(text)).toEqual(rows)
   })
@@ -72,7 +74,6 @@ describe('a header', () => {
     ['\ufeff', { ...nothing, missing: ['code', 'amount'] }],
     ['\r\n\n', { ...nothing, missing: ['code', 'amount'] }],
     ['code\nA\n', { ...nothing, missing: ['amount'] }],
-    ['code,amount,\n', { ...nothing, unknown: [''] }],
     ['code,amount,colour,Size\n', { ...nothing, unknown: ['colour', 'size'] }],
     ['code,amount,CODE\n', { ...nothing, repeated: ['code'] }],
     ['code,amount,note,note\n', { ...nothing, repeated: ['note'] }],
@@ -180,6 +181,18 @@ describe('a row', () => {
         problem: { code: 'VALIDATION.csv.columns', details: { reason: 'too_many', expected: 2, actual: 4 } },
       },
     ])
+  })
+
+  test('with text in a column without a name has a problem, and the others are parsed', () => {
+    const problem = { code: 'VALIDATION.csv.columns', details: { reason: 'unnamed', column: 3 } }
+    expect(readCsv('code,amount,,\nA,1,,\nB,2,secret,\n', shape)).toEqual([
+      { row: 1, cells: { code: 'A', amount: '1' } },
+      { row: 2, problem },
+    ])
+  })
+
+  test('of empty cells in quotes is not skipped', () => {
+    expect(cellsOf('code,amount\n"",\n')).toEqual([{ code: '', amount: '' }])
   })
 
   test('has no prototype, so a column can have any name', () => {

@@ -43,7 +43,7 @@ function expectedRows(bytes: Uint8Array, longest: number): RowRange[] {
       else textTo = endOf(/[^\r\n]*/y, cell)
     } while (text[textTo] === ',')
     const to = endOf(/\r\n|\n|\r/y, textTo)
-    rows.push({ from, textTo, to })
+    rows.push({ from, textTo, to, blank: /^,*$/.test(text.slice(from, textTo)) })
     from = to
   }
   return rows

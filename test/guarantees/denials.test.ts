@@ -15,7 +15,7 @@ let service: Service
 let strict: Service
 beforeAll(async () => {
   service = await startService({ settings: settingsWith({}) })
-  const mfa = { operations: bearer.map(({ operation }) => operation), claim: 'amr', value: 'mfa' }
+  const mfa = { operations: bearer.map(({ operation }) => operation), claim: ['amr'], value: 'mfa' }
   strict = await startService({
     settings: settingsWith({ 'auth.mfa': mfa, 'auth.sessionOperations': [] }),
     tableName: service.tableName,

@@ -22,7 +22,7 @@ import { thrownBy } from '#test/support/thrown-by.ts'
 const free: Partial<Settings> = {
   'auth.scopes': {},
   'auth.operationScopes': {},
-  'auth.mfa': { operations: [], claim: 'amr', value: 'mfa' },
+  'auth.mfa': { operations: [], claim: ['amr'], value: 'mfa' },
   'auth.apiKeyPermissions': 'nothing',
   'auth.crossTenantStatus': 404,
 }
@@ -210,7 +210,7 @@ describe('an API key', () => {
 })
 
 describe('a second factor', () => {
-  const settings = settingsOf({ 'auth.mfa': { operations: ['orders.create'], claim: 'amr', value: 'mfa' } })
+  const settings = settingsOf({ 'auth.mfa': { operations: ['orders.create'], claim: ['amr'], value: 'mfa' } })
   const check = (amr: unknown, operation = 'orders.create') =>
     thrownBy(() => authorize(callerOf({ claims: { amr } }), { ...route, operation }, undefined, settings))
 

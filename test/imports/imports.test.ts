@@ -68,6 +68,18 @@ describe('POST /imports', () => {
     )
   })
 
+  test('ignores the columns without a name and the rows of commas of a spreadsheet', async () => {
+    const rows = ['ann@example.com,Ann,,', ',,,', 'nobody,Bob,,', 'cy@example.com,Cy,,x', ',,,']
+    const { result } = await imported('spreadsheet', `email,name,,\r\n${rows.join('\r\n')}\r\n`)
+    expect(result).toMatchObject({
+      counts: { total: 3, succeeded: 1, failed: 2 },
+      rejects: [
+        { row: 2, code: 'VALIDATION.email', field: 'email' },
+        { row: 3, code: 'VALIDATION.csv.columns', field: null },
+      ],
+    })
+  })
+
   test('succeeds without a bad row, fails with bad rows only, and has a result in both cases', async () => {
     const good = await imported('outcomes', 'email\na@example.com\n')
     expect(good.result).toEqual({

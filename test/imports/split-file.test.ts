@@ -54,7 +54,7 @@ describe('the chunks of a file', () => {
             expect(chunk).toMatchObject({ index, row: next })
             const before = chunks[index - 1]
             // Only blank rows are between chunks.
-            if (before) expect(bytes.toString('utf8', before.to, chunk.from)).toMatch(/^[\r\n]*$/)
+            if (before) expect(bytes.toString('utf8', before.to, chunk.from)).toMatch(/^[,\r\n]*$/)
             expect(chunk.rows).toBeLessThanOrEqual(perChunk)
             next += chunk.rows
           }

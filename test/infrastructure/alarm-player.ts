@@ -21,7 +21,7 @@ function healthy(metric: string, dimensions: Dimensions, minute: number): number
     case 'ApproximateAgeOfOldestMessage':
     case 'Errors':
     case 'IteratorAge':
-    case 'oldest_unfinished_seconds':
+    case 'oldest_pending_seconds':
       return 0
     case 'successful_probes':
     case 'UnreservedConcurrentExecutions':

@@ -57,7 +57,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   })
 
   test('an unknown operation, with the operations that there are', async () => {
-    const mfa = { operations: ['refund.create'], claim: 'amr', value: 'mfa' }
+    const mfa = { operations: ['refund.create'], claim: ['amr'], value: 'mfa' }
     const settings = await profile({ ...(await publishedProfile()), 'auth.mfa': mfa })
     const { code, output } = await runApp({ stage: 'prod', settings, release })
     expect(code).toBe(1)

@@ -315,7 +315,7 @@ const ofSteps: readonly Failure[] = steps.map(({ name }) => ({
 }))
 
 const age = (work: string, at: Signal['at']): Signal => ({
-  metric: 'oldest_unfinished_seconds',
+  metric: 'oldest_pending_seconds',
   dimensions: { work },
   at,
 })
@@ -334,7 +334,7 @@ const ofMoney: readonly Failure[] = [
     before: 14_402,
     alarm: 'RefundsUnsettledLong',
     minutes: 14_402,
-    signals: [age('open_refunds', seconds)],
+    signals: [age('unsettled_refunds', seconds)],
   },
   ...(
     [

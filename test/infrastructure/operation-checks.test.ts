@@ -70,7 +70,7 @@ const others = (operation: string, per: 'principal' | 'source' | 'tenant') => ({
   'limits.other': { [operation]: [{ ...limit, per }] },
 })
 test.each<[object, string]>([
-  [{ 'auth.mfa': { operations: ['x'], claim: 'amr', value: 'mfa' } }, 'auth.mfa … x'],
+  [{ 'auth.mfa': { operations: ['x'], claim: ['amr'], value: 'mfa' } }, 'auth.mfa … x'],
   [{ 'auth.scopes': { x: 'orders:write' } }, 'auth.scopes … x'],
   [
     { 'auth.operationScopes': { ...localSettings['auth.operationScopes'], x: 'orders:write' } },
@@ -98,10 +98,10 @@ test.each<[object, string]>([
   ],
   [{ 'auth.serviceRole': { actsAs: 'Viewer' } }, 'auth.operationScopes … orders.create … Viewer … null'],
   [
-    { 'auth.mfa': { operations: ['orders.list'], claim: 'amr', value: 'mfa' } },
+    { 'auth.mfa': { operations: ['orders.list'], claim: ['amr'], value: 'mfa' } },
     'auth.operationScopes … orders.list … auth.mfa … null',
   ],
-  [{ 'auth.mfa': { operations: ['otp.request'], claim: 'amr', value: 'mfa' } }, 'auth.mfa … otp.request'],
+  [{ 'auth.mfa': { operations: ['otp.request'], claim: ['amr'], value: 'mfa' } }, 'auth.mfa … otp.request'],
   [sessions('otp.request'), 'auth.sessionOperations … otp.request'],
   [sessions('orders.create'), 'auth.sessionOperations … orders.create … Viewer'],
   ...['q', 'cart_id', 'force'].map((name): [object, string] => [

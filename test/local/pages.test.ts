@@ -87,6 +87,14 @@ describe.each(pagesOfText)('%s', (file) => {
   })
 })
 
+test.each([
+  ['llms.txt', 'text/plain; charset=utf-8'],
+  ['concepts.md', 'text/markdown; charset=utf-8'],
+])('%s is served as %s', async (file, type) => {
+  const response = await fetch(`${site.url}${file}`)
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
+})
+
 // The other pages have no colors of their own.
 test.each(['guide.html', 'errors.html'])(
   '%s has enough contrast in the dark',

@@ -4,7 +4,6 @@ import { addClaims } from '#shared/login/add-claims.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
-import { clientId } from '#test/support/identity-provider/cognito-users.ts'
 
 const service = await useFaultyService()
 
@@ -19,7 +18,7 @@ const attributes = (more: Record<string, string>) => ({
 const add = async (userAttributes: Record<string, string>, triggerSource: string, milliseconds = 4000) => {
   const pool = { region: 'us-east-1', userPoolId: 'us-east-1_pool' }
   const request = { userAttributes }
-  const event = { ...pool, triggerSource, callerContext: { clientId }, request, userName: 'sub-1' }
+  const event = { ...pool, triggerSource, request, userName: 'sub-1' }
   const answer = await addClaims(event as unknown as PreTokenGenerationV2TriggerEvent, {
     table: declaredTable(
       'login.add-claims',
@@ -36,7 +35,7 @@ const login = 'TokenGeneration_Authentication'
 const refresh = 'TokenGeneration_RefreshTokens'
 const added = (claims: Record<string, string>, scopesToAdd: string[]) => ({
   accessTokenGeneration: {
-    claimsToAddOrOverride: { aud: clientId, ...claims },
+    claimsToAddOrOverride: claims,
     scopesToAdd,
     // Without it a token cannot enroll second factors or delete its user.
     scopesToSuppress: ['aws.cognito.signin.user.admin'],
@@ -46,7 +45,7 @@ const added = (claims: Record<string, string>, scopesToAdd: string[]) => ({
 describe('an access token', () => {
   test.each<[string, Record<string, string>, object]>([
     [
-      'names tenant, role, scopes and audience',
+      'names tenant, role and scopes',
       {},
       added({ tenant: 'acme', roles: 'Editor' }, ['codes:read', 'codes:write']),
     ],

@@ -2,12 +2,14 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { openapiDocument } from '#bin/describe/openapi.ts'
-import { errorsPage } from '#bin/describe/reference/pages.ts'
+import { htmlOf } from '#bin/describe/reference/markdown.ts'
+import { errorsText } from '#bin/describe/reference/pages.ts'
 import { routes } from '#functions/routes.ts'
 import { customerColumns } from '#shared/customers/customer.ts'
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import { envelope, fail } from '#shared/platform/base/failure.ts'
 import { importColumns } from '#shared/settings/import-columns.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { isWorthRetrying, nextWait } from '../../client/retry.ts'
 
@@ -16,6 +18,7 @@ type Any = any
 const read = (file: string) =>
   readFile(join(import.meta.dirname, '../../bin/describe/reference', file), 'utf8')
 const markdown = await read('errors.md')
+const errorsPage = async (text: string, settings: Settings) => htmlOf(errorsText(text, settings))
 const codes = Object.keys(errorCatalog) as ErrorCode[]
 
 /** The errors whose status in one operation differs, such as `403 AUTHZ.scope.tenant`. */

@@ -198,16 +198,16 @@ test('a payout that is pending becomes a refund about which the provider is aske
   expect(await adopt()).toMatchObject([{ status: 'pending' }])
   expect(await findRefund(runtime.table, tenant, refund.id)).toMatchObject({ status: 'pending' })
   expect(ledger()).toEqual([])
-  expect(itemsOf('open-refund')).toMatchObject([{ tenant }])
+  expect(itemsOf('unsettled-refund')).toMatchObject([{ tenant }])
   expect(await adopt()).toEqual([])
 })
 
-test('one refund for each charge: an adopted refund holds its charge', async () => {
+test('one refund for each charge: an adopted refund locks its charge', async () => {
   runtime = memoryRuntime({ 'refunds.policy': 'once_per_charge' })
   const refund = newRefund()
   pay(refund)
   await adopt()
-  expect(itemsOf('refund_hold')).toMatchObject([{ refund_id: refund.id }])
+  expect(itemsOf('charge_lock')).toMatchObject([{ refund_id: refund.id }])
   const second = startWrites(newRefund(), runtime.settings)
   await expect(apply(runtime, { writes: second })).rejects.toThrow('POLICY.refund.repeated')
 })

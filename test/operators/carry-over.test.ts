@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { make as makeKey, revoke, rotate } from '#bin/commands/api-keys.ts'
 import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/carry-over/carry-over.ts'
 import { eraseOrder } from '#bin/commands/erase-order.ts'
-import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
@@ -158,9 +158,9 @@ describe('the legal holds that are carried over', () => {
       await setHold(one, hold('acme', 'tenant'))
       await setHold(one, hold('purged', 'tenant'))
     }
-    await releaseHold(source, hold('released', 'tenant'))
-    await releaseHold(source, hold('acme', 'tenant'))
-    await releaseHold(source, hold('purged', 'tenant'))
+    await liftHold(source, hold('released', 'tenant'))
+    await liftHold(source, hold('acme', 'tenant'))
+    await liftHold(source, hold('purged', 'tenant'))
     await deleteTenant(source, 'purged', { withAudit: true })
     await setHold(source, hold('acme', `order/${order.sk}`))
     await setHold(source, hold('later', 'tenant'))

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { eraseOrder } from '#bin/commands/erase-order.ts'
-import { listHolds, releaseHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, listHolds, setHold } from '#bin/commands/legal-holds.ts'
 import type { Operator } from '#bin/commands/tenant-records.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
@@ -51,7 +51,7 @@ const hardDelete = async (id: string) =>
 /** Erases an order. @returns what the command says if it refuses */
 const erase = (id: string) => eraseOrder(operator, tenant, id).then(String, ({ message }: Error) => message)
 const set = (target: string) => setHold(operator, { tenant, target, reason, force: true })
-const release = (target: string) => releaseHold(operator, { tenant, target, reason: 'closed' })
+const release = (target: string) => liftHold(operator, { tenant, target, reason: 'closed' })
 const purge = (by = operator) => purgeTenant(by, tenant, { withAudit: false })
 const listed = async () => {
   const holds = []
@@ -165,12 +165,12 @@ describe('holds set', () => {
     expect(await listed()).toEqual([hold])
   })
 
-  test('and holds release write audit records with their own reasons', async () => {
+  test('and holds lift write audit records with their own reasons', async () => {
     await set('tenant')
     await release('tenant')
     expect(await audited()).toEqual([
       { action: 'legal_hold.set', target: 'tenant', reason },
-      { action: 'legal_hold.release', target: 'tenant', reason: 'closed' },
+      { action: 'legal_hold.lift', target: 'tenant', reason: 'closed' },
     ])
   })
 
@@ -190,7 +190,7 @@ describe('holds set', () => {
   })
 })
 
-test('holds release refuses a target that is not held, and changes no count', async () => {
+test('holds lift refuses a target that is not held, and changes no count', async () => {
   await set('tenant')
   await expect(release(`order/${crypto.randomUUID()}`)).rejects.toThrow('order/')
   expect(await service.table.get(holdCountKey(tenant))).toMatchObject({ holds: 1 })

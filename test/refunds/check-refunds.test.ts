@@ -61,7 +61,7 @@ const sweepAfter = (minutes: number) => {
   return sweep()
 }
 const itemsOf = (entity: string) => runtime.store.all().filter(({ pk }) => pk.startsWith(`${entity}#`))
-const entries = () => itemsOf('open-refund')
+const entries = () => itemsOf('unsettled-refund')
 const stored = () => itemsOf('refund')[0] as Item & Refund
 const state = () => ({
   status: stored().status,
@@ -81,8 +81,8 @@ describe('the ages that the sweeper logs', () => {
   const logged: string[] = []
   const swept = async () => {
     logged.length = 0
-    const unfinished = (work: Work, seconds: number) => logged.push(`${work} ${seconds}`)
-    await sweepAll({ ...runtime, log: { ...runtime.log, unfinished, job: () => {} } }, async () => provider)
+    const pending = (work: Work, seconds: number) => logged.push(`${work} ${seconds}`)
+    await sweepAll({ ...runtime, log: { ...runtime.log, pending, job: () => {} } }, async () => provider)
     return logged
   }
 
@@ -90,7 +90,7 @@ describe('the ages that the sweeper logs', () => {
     respond = () => answerOf('pending')
     await start(accepted)
     runtime.clock.advance(20 * minute)
-    expect(await swept()).toEqual(['open_refunds 1200'])
+    expect(await swept()).toEqual(['unsettled_refunds 1200'])
   })
 
   test('name a refund whose request was interrupted as one that the service has not finished', async () => {
@@ -127,7 +127,7 @@ describe('a refund that is pending at the provider', () => {
     })
     runtime.beforeCall = ({ name, input }) =>
       name === 'get' && (input as Item).pk === 'idempotency#busy' ? asked : undefined
-    const log = { ...runtime.log, unfinished: () => {}, job: () => {} }
+    const log = { ...runtime.log, pending: () => {}, job: () => {} }
     await sweepAll({ ...runtime, log }, async () => provider)
     expect(state()).toEqual(paid)
   }, 10_000)
@@ -138,7 +138,7 @@ describe('a refund that is pending at the provider', () => {
     runtime.beforeCall = ({ input }) => {
       if (JSON.stringify(input).includes('pending-saga')) throw new Error('broken')
     }
-    const log = { ...runtime.log, unfinished: () => {}, job: () => {} }
+    const log = { ...runtime.log, pending: () => {}, job: () => {} }
     await expect(sweepAll({ ...runtime, log }, async () => provider)).rejects.toThrow('broken')
     expect(state()).toEqual(paid)
   })

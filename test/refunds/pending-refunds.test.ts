@@ -81,15 +81,15 @@ async function interrupt(tenant: string): Promise<Refund> {
 /** Leaves a refund that the provider accepted, and about which it is asked at a time relative to now. */
 async function accept(tenant: string, due: number): Promise<Refund> {
   const id = idAt(runtime.clock.now() - 5 * day)
-  const open_entry = entryAt(runtime.clock.now() + due, id)
+  const unsettled_entry = entryAt(runtime.clock.now() + due, id)
   const made = makeRefund(
     { charge_id: 'ch_1', amount: 5 },
     { id, tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' },
   )
-  const refund: Refund = { ...made, provider_refund_id: 're_1', open_entry }
+  const refund: Refund = { ...made, provider_refund_id: 're_1', unsettled_entry }
   for (const item of [
     { ...keyOf(tenant, 'refund', id), ...refund },
-    { ...pendingKeyOf('open-refund', open_entry), tenant },
+    { ...pendingKeyOf('unsettled-refund', unsettled_entry), tenant },
   ])
     await runtime.table.put({ item, condition: 'none' })
   return refund
@@ -168,7 +168,7 @@ describe('refunds that wait for a bank', () => {
   test('do not hide one that is due, whatever their number', async () => {
     for (let n = 0; n < 20; n += 1) await accept('waits', hour)
     const refund = await accept('acme', 0)
-    const { pk } = pendingKeyOf('open-refund', String(refund.open_entry))
+    const { pk } = pendingKeyOf('unsettled-refund', String(refund.unsettled_entry))
     for (let n = 0; n < 3000; n += 1) {
       const sk = entryAt(runtime.clock.now() + 1 + n, idAt(0))
       await runtime.table.put({ item: { pk, sk, tenant: 'waits' }, condition: 'none' })
@@ -182,22 +182,22 @@ describe('refunds that wait for a bank', () => {
     const refund = await accept('acme', 0)
     lost.add('acct_acme')
     await check()
-    const entries = itemsOf('open-refund').map(({ sk }) => sk)
+    const entries = itemsOf('unsettled-refund').map(({ sk }) => sk)
     expect(entries).toEqual([entryAt(runtime.clock.now() + 23 * hour, refund.id)])
-    expect(stored(refund)).toMatchObject({ open_entry: entries[0] })
+    expect(stored(refund)).toMatchObject({ unsettled_entry: entries[0] })
     lost.clear()
     runtime.clock.advance(23 * hour)
     await check()
-    expect(itemsOf('open-refund')).toEqual([])
-    expect(stored(refund)).not.toHaveProperty('open_entry')
+    expect(itemsOf('unsettled-refund')).toEqual([])
+    expect(stored(refund)).not.toHaveProperty('unsettled_entry')
   })
 
   test('lose an entry that is not theirs', async () => {
     const refund = await accept('acme', hour)
-    const old = pendingKeyOf('open-refund', entryAt(runtime.clock.now(), refund.id))
+    const old = pendingKeyOf('unsettled-refund', entryAt(runtime.clock.now(), refund.id))
     await runtime.table.put({ item: { ...old, tenant: 'acme' }, condition: 'none' })
     await check()
-    expect(itemsOf('open-refund').map(({ sk }) => sk)).toEqual([refund.open_entry])
+    expect(itemsOf('unsettled-refund').map(({ sk }) => sk)).toEqual([refund.unsettled_entry])
     expect(asked).toEqual([])
   })
 })
@@ -316,7 +316,7 @@ describe('a refund that an operator settles', () => {
   test('is not asked about any more if the provider had accepted it', async () => {
     const refund = await accept('acme', hour)
     await settle(refund, { outcome: 'failed' })
-    expect(itemsOf('open-refund')).toEqual([])
+    expect(itemsOf('unsettled-refund')).toEqual([])
   })
 
   test.each(['failed', 'succeeded'] as const)('and has %s meanwhile is not changed', async (status) => {

@@ -76,7 +76,7 @@ function sums(payouts: readonly PaidRefund[]): Record<string, number> {
 /** Returns the number of pending sagas and of refunds about which the provider must be asked, of all tenants. */
 export async function unfinished({ table }: Pick<Service, 'table'>): Promise<number> {
   const range = { low: smallestId, high: largestId, descending: false, limit: 1000 }
-  const partitions = [...pendingPartitionsOf('pending-saga'), ...pendingPartitionsOf('open-refund')]
+  const partitions = [...pendingPartitionsOf('pending-saga'), ...pendingPartitionsOf('unsettled-refund')]
   const reads = partitions.map((partition) => table.readRange({ partition, ...range }))
   return (await Promise.all(reads)).flatMap(({ items }) => items).length
 }

@@ -121,7 +121,7 @@ describe('a refund that starts', () => {
     await start()
     await start()
     expect(itemsOf('refund')).toHaveLength(2)
-    expect(itemsOf('refund_hold')).toEqual([])
+    expect(itemsOf('charge_lock')).toEqual([])
   })
 })
 

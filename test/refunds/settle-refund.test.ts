@@ -229,9 +229,9 @@ describe('the facts of the provider', () => {
   )
 })
 
-describe('the hold on a charge that may be refunded once', () => {
+describe('the lock on a charge that may be refunded once', () => {
   const once: Partial<Settings> = { 'refunds.policy': 'once_per_charge' }
-  const holders = () => itemsOf('refund_hold').map(({ refund_id }) => refund_id)
+  const holders = () => itemsOf('charge_lock').map(({ refund_id }) => refund_id)
 
   test('is released by a failure and by a reversal', async () => {
     const first = await start(once)
@@ -292,7 +292,7 @@ describe('the hold on a charge that may be refunded once', () => {
     return rejected
   }
 
-  /** Starts a refund that is rejected, a second one likewise, and a third one, which holds the charge. */
+  /** Starts a refund that is rejected, a second one likewise, and a third one, which locks the charge. */
   async function startThree() {
     const first = await start(once)
     await report(first.id, rejected)

@@ -1057,6 +1057,10 @@ describe('a browser', () => {
     const reading = { path: `/things/${id}`, headers }
     expect((await sessions.call(reading)).status).toBe(200)
     expect((await service.call(reading)).status).toBe(401)
+    const dropped = { path: `/things/${id}` }
+    const missing = async ({ call }: typeof service) =>
+      (await call(dropped)).json.error.details.missing_cookie
+    expect([await missing(sessions), await missing(service)]).toEqual([sessionCookie, undefined])
     const forged = { method: 'POST', path: '/things', headers, body: { name: 'a' } }
     expect(outcome(await sessions.call(forged))).toBe('403 AUTHZ.csrf.token')
   })

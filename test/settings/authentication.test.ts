@@ -68,11 +68,8 @@ const rows: Row[] = [
     async ({ settings }) => each(['globex', 'acme'], async (tenant) => outcome(await (await newTenantOf(settings, { tenant })).orders())),
     ['200', invalid]],
   ['auth.maxTokenSeconds', 3600, listed({ expiresInSeconds: 3601 }), invalid],
-  ['auth.roleClaim', 'cognito:groups', listed({ claims: { 'cognito:groups': null, roles: 'Viewer' } }),
-    '403 AUTHZ.role.denied'],
-  ['auth.scopeClaim', 'scp',
-    async ({ call }) => outcome(await call('GET', '/codes', { as: { claims: { scp: null, scope: 'codes:read' } } })),
-    '403 AUTHZ.scope.token'],
+  ['auth.issuers', localSettings['auth.issuers'].map((one) => ({ ...one, claims: { ...one.claims, roles: ['groups'] } })),
+    listed({ claims: { groups: null, roles: 'Viewer' } }), '403 AUTHZ.role.denied'],
   ['auth.scopes', { 'orders.create': 'orders:write' }, async ({ place }) => {
     const answer = await place({}, { as: { scope: 'other' } })
     return [outcome(answer), /scope="[^"]*"/.exec(answer.headers['WWW-Authenticate'] ?? '')?.[0]]
@@ -80,13 +77,13 @@ const rows: Row[] = [
   ['auth.nonce', { mode: 'required' }, listed({}), invalid],
   ['auth.nonce', { mode: 'off' }, listed({ claims: { nonce: 'n' } }), '200'],
   ['auth.nonce', { header: 'X-Nonce' }, listed({ claims: { nonce: 'n' } }, { 'X-Nonce': 'n' }), '200'],
-  ['auth.mfa', { operations: ['orders.list'], claim: 'acr', value: 'otp' }, async ({ orders }) => {
-    const answers = await each([{ amr: ['mfa'] }, { acr: 'otp' }], (claims) =>
+  ['auth.mfa', { operations: ['orders.list'], claim: ['login', 'acr'], value: 'otp' }, async ({ orders }) => {
+    const answers = await each([{ amr: ['mfa'] }, { login: { acr: 'otp' } }], (claims) =>
       orders('', { as: { claims } }),
     )
     const hint = answers[0]?.headers['WWW-Authenticate'] ?? ''
-    return [...answers.map(outcome), hint.includes('insufficient_user_authentication')]
-  }, ['403 POLICY.mfa.required', '200', true]],
+    return [...answers.map(outcome), hint.includes('insufficient_user_authentication'), answers[0]?.json.error?.details.claim]
+  }, ['403 POLICY.mfa.required', '200', true, ['login', 'acr']]],
   ['auth.crossTenantStatus', 403, async ({ place, orders, settings }) => {
     const path = `/v1/orders/${(await place()).json.id}`
     const { call } = await newTenantOf(settings)

@@ -7,7 +7,7 @@ import { sendCode } from '#shared/otp/send-code.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { fillWindows } from '#test/login/fill-window.ts'
-import { clientId, password } from '#test/support/identity-provider/cognito-users.ts'
+import { password } from '#test/support/identity-provider/cognito-users.ts'
 import {
   startIdentityProvider,
   useIdentityProvider,
@@ -63,7 +63,6 @@ const [one, another] = ['one@acme.example', 'another@acme.example']
 async function addedClaims({ service: { settings, table } }: Tenant) {
   const event = {
     triggerSource: 'TokenGeneration_Authentication',
-    callerContext: { clientId },
     request: { userAttributes: { sub: 's', 'custom:tenant': 'acme', 'custom:role': 'Admin' } },
   } as unknown as PreTokenGenerationV2TriggerEvent
   const isBlocked = async () => false
@@ -74,14 +73,12 @@ async function addedClaims({ service: { settings, table } }: Tenant) {
     correlationId: 'c',
     isBlocked,
   })
-  const { accessTokenGeneration, groupOverrideDetails } = response.claimsAndScopeOverrideDetails ?? {}
-  return { ...accessTokenGeneration, groups: groupOverrideDetails?.groupsToOverride }
+  return response.claimsAndScopeOverrideDetails?.accessTokenGeneration
 }
 const claims = {
-  claimsToAddOrOverride: { aud: clientId, tenant: 'acme', roles: 'Admin' },
+  claimsToAddOrOverride: { tenant: 'acme', roles: 'Admin' },
   scopesToAdd: ['codes:read', 'codes:write'],
   scopesToSuppress: ['aws.cognito.signin.user.admin'],
-  groups: undefined,
 }
 
 const bySource = [{ by: 'source' as const, times: 2 }]
@@ -179,10 +176,6 @@ const rows: Row[] = [
     return Math.max(...pauses)
   }, 0],
   ['login.scopes', { Admin: ['codes:read'] }, addedClaims, { ...claims, scopesToAdd: ['codes:read'] }],
-  ['auth.roleClaim', 'cognito:groups', addedClaims,
-    { ...claims, claimsToAddOrOverride: { aud: clientId, tenant: 'acme' }, groups: ['Admin'] }],
-  ['auth.scopeClaim', 'scp', addedClaims,
-    { ...claims, claimsToAddOrOverride: { ...claims.claimsToAddOrOverride, scp: 'codes:read codes:write' }, scopesToAdd: []}],
 ]
 
 testChanges(rows, newTenantOf)

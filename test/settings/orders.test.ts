@@ -1,9 +1,12 @@
 import { afterAll } from '@jest/globals'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
+import { announcedStatuses } from '#shared/settings/order-moves.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { receiveEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { eventOf } from '#test/support/signed-events.ts'
 import { each, newTenantOf, type Row, type Tenant, testChanges } from './changes.ts'
 
@@ -27,14 +30,22 @@ async function three({ place }: Tenant): Promise<string[]> {
 
 const list = (query: string) => async (tenant: Tenant) => outcome(await tenant.orders(query))
 const invalid = '400 VALIDATION.filter.value_invalid'
-const statuses = { all: ['open', 'paid'], first: 'open', transitions: { 'order.paid': { from: ['open'] } } }
+type Transitions = Settings['orders.statuses']['transitions']
+const unmoved = Object.keys(localSettings['orders.statuses'].transitions).map((type) => [type, { from: [] }])
+/** No received event moves an order, but for some. */
+const moves = (some: Partial<Transitions>): Transitions => ({ ...Object.fromEntries(unmoved), ...some })
+const statuses = {
+  all: ['open', ...Object.values(announcedStatuses)],
+  first: 'open',
+  transitions: moves({ 'order.paid': { from: ['open'] } }),
+}
 
 // biome-ignore format: a table of rows
 const rows: Row[] = [
   ['orders.createStatus', 200, async ({ place }) => (await place()).status, 200],
   ['orders.statuses', statuses, async ({ place }) => (await place()).json.status, 'open'],
   ['orders.statuses', statuses, list('?status=active'), invalid],
-  ['orders.statuses', { transitions: { 'order.paid': { from: [] } } }, paid, 'active'],
+  ['orders.statuses', { transitions: moves({}) }, paid, 'active'],
   ['orders.fields', ['id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at'],
     async ({ place }) => Object.keys((await place()).json),
     ['id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at']],

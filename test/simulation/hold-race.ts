@@ -1,5 +1,5 @@
 import { eraseOrder } from '#bin/commands/erase-order.ts'
-import { releaseHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, setHold } from '#bin/commands/legal-holds.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
@@ -52,7 +52,7 @@ export async function raceHolds(world: World, history: History): Promise<void> {
   const hold = async (target: string) => {
     await command(`holds ${target}`, () => setHold(operator, { tenant, target, reason, force: true }))
     if (random.chance(0.5))
-      await command(`releases ${target}`, () => releaseHold(operator, { tenant, target, reason }))
+      await command(`releases ${target}`, () => liftHold(operator, { tenant, target, reason }))
   }
   const hardDelete = async (id: string, at: number) => {
     await someTime()
@@ -74,14 +74,14 @@ export async function raceHolds(world: World, history: History): Promise<void> {
       : []),
   ])
   faults.active = false
-  checkHolds(records.slice(start), tenant)
+  checkChargeLocks(records.slice(start), tenant)
   const holds = store.all().filter(({ pk, target }) => pk === holdCountKey(tenant).pk && target !== undefined)
   const count = Number(store.get(holdCountKey(tenant))?.holds ?? 0)
   check(holds.length === count, 'holds are counted', () => `${holds.length} holds are counted as ${count}`)
 }
 
 /** Nothing is deleted while it is held, and nothing is held that is deleted, in the order of the table's changes. */
-function checkHolds(records: readonly StreamRecord[], tenant: string): void {
+function checkChargeLocks(records: readonly StreamRecord[], tenant: string): void {
   const standing = new Set<string>()
   const deleted = new Set<string>()
   for (const { before, after } of records) {

@@ -39,7 +39,7 @@ export function checkRefunds({ provider: { payouts }, settings }: World, of: Of)
     const sum = all.reduce((total, { amount, status }) => total + (status === 'succeeded' ? amount : 0), 0)
     check(sum <= captured, 'at most what was captured', () => `${charge} paid ${sum}`)
   }
-  if (settings['refunds.policy'] === 'once_per_charge') checkHolds(refunds, of)
+  if (settings['refunds.policy'] === 'once_per_charge') checkChargeLocks(refunds, of)
   const entries = Map.groupBy(ledger, ({ refund_id }) => refund_id)
   const payoutOf = new Map(payouts.map((payout) => [payout.refundId, payout]))
   for (const refund of refunds) {
@@ -54,19 +54,23 @@ export function checkRefunds({ provider: { payouts }, settings }: World, of: Of)
   }
 }
 
-/** If a charge may be refunded once, a paid refund holds it, and no other. */
-function checkHolds(refunds: readonly Refund[], of: Of): void {
+/** If a charge may be refunded once, a paid refund locks it, and no other. */
+function checkChargeLocks(refunds: readonly Refund[], of: Of): void {
   const paid = refunds.filter(({ status }) => status === 'succeeded')
-  const holders = new Set(of('refund_hold').map(({ refund_id }) => refund_id))
+  const holders = new Set(of('charge_lock').map(({ refund_id }) => refund_id))
   const idle = [...holders].find((holder) => !paid.some(({ id }) => id === holder))
-  check(idle === undefined, 'a hold belongs to a paid refund', () => `${idle} holds its charge`)
+  check(idle === undefined, 'a lock on a charge belongs to a paid refund', () => `${idle} locks its charge`)
   for (const [charge, all] of Map.groupBy(
     refunds,
     ({ tenant_id, charge_id }) => `${tenant_id} ${charge_id}`,
   )) {
     const isPaid = all.some(({ status }) => status === 'succeeded')
     const held = all.filter(({ id }) => holders.has(id)).length
-    check(held === (isPaid ? 1 : 0), 'a hold belongs to a paid refund', () => `${charge}: ${held} holds`)
+    check(
+      held === (isPaid ? 1 : 0),
+      'a lock on a charge belongs to a paid refund',
+      () => `${charge}: ${held} locks`,
+    )
   }
 }
 

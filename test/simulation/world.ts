@@ -627,7 +627,7 @@ export class World {
         write({ ...({ code, correlation_id: id } as object) })
       },
       event: ({ correlation, ...line }) => write({ ...line, ...{ correlation_id: correlation.id } }),
-      unfinished: () => {},
+      pending: () => {},
       reconciled: () => {},
       probed: () => {},
     }

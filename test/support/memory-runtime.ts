@@ -48,7 +48,7 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
       request: none,
       report: (report) => reports.push(report),
       relay: none,
-      unfinished: none,
+      pending: none,
       job: none,
       event: none,
       alert: (code, _, about) => alerts.push([code, about]),

@@ -125,6 +125,15 @@ describe('a webhook endpoint', () => {
     ])
   })
 
+  test('learns that a pending refund is paid, which happens once', async () => {
+    const { sent } = await startEndpoint()
+    await send('/refunds', { charge: 'ch_pending_1', amount: 500 })
+    const pay = async () => (await send('/charges/ch_pending_1/pay', {})).body
+    expect([await pay(), await pay()]).toEqual([{ paid: 1 }, { paid: 0 }])
+    const [, updated] = (await sent(2)).toSorted((a, b) => a.type.localeCompare(b.type))
+    expect(updated).toMatchObject({ type: 'refund.updated', data: { object: { status: 'succeeded' } } })
+  })
+
   test('learns that a bank has returned a refund', async () => {
     const { sent } = await startEndpoint()
     await send('/refunds', { charge: 'ch_returned_1', amount: 500 })

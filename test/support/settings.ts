@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { claimsWith } from '#shared/platform/identity/claims.ts'
 import { readProfile, resolveProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
@@ -68,9 +69,11 @@ export async function tokenFor(
     iss: issuer?.issuer,
     aud: issuer?.audience,
     sub,
-    tenant,
-    [settings['auth.roleClaim']]: role,
-    ...(scope !== undefined && { [settings['auth.scopeClaim']]: scope }),
+    ...claimsWith([
+      [issuer?.claims.tenant, tenant],
+      [issuer?.claims.roles, role],
+      [issuer?.claims.scopes, scope],
+    ]),
     iat: seconds,
     exp: seconds + expiresInSeconds,
     ...claims,

@@ -44,11 +44,11 @@ const read = (waiting = true) => readDue(runtime.table, 'pending-saga', { now, w
 
 describe('the key of an entry', () => {
   test('has one of 32 partitions, and keeps it when the entry moves', () => {
-    const partitions = Array.from({ length: 32 }, (_, number) => `open-refund#${number}`)
-    expect(pendingPartitionsOf('open-refund')).toEqual(partitions)
-    expect(pendingKeyOf('open-refund', 'r1')).toEqual({ pk: 'open-refund#6', sk: 'r1' })
-    expect(pendingKeyOf('open-refund', entryAt(0, 'r1'))).toEqual({
-      pk: 'open-refund#6',
+    const partitions = Array.from({ length: 32 }, (_, number) => `unsettled-refund#${number}`)
+    expect(pendingPartitionsOf('unsettled-refund')).toEqual(partitions)
+    expect(pendingKeyOf('unsettled-refund', 'r1')).toEqual({ pk: 'unsettled-refund#6', sk: 'r1' })
+    expect(pendingKeyOf('unsettled-refund', entryAt(0, 'r1'))).toEqual({
+      pk: 'unsettled-refund#6',
       sk: '1970-01-01T00:00:00.000Z#r1',
     })
   })
@@ -101,9 +101,9 @@ describe('a read of all entries', () => {
   })
 
   test('ends at the largest key that is asked for', async () => {
-    const first = await store({ ...pendingKeyOf('unfinished-operation', idAt(now)) })
-    await store({ ...pendingKeyOf('unfinished-operation', idAt(now + 1)) })
-    expect(await pendingEntries(runtime.table, 'unfinished-operation', first.sk)).toEqual([first])
+    const first = await store({ ...pendingKeyOf('pending-operation', idAt(now)) })
+    await store({ ...pendingKeyOf('pending-operation', idAt(now + 1)) })
+    expect(await pendingEntries(runtime.table, 'pending-operation', first.sk)).toEqual([first])
   })
 
   test('goes on after each page', async () => {

@@ -9,7 +9,7 @@ import { withSettings } from '#bin/describe/reference/guides.ts'
 import { settingsPage } from '#bin/describe/settings-page.ts'
 import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { cellsOfBenchmark, costsOfStages } from '#test/bench/aws/costs.ts'
+import { costsOfStages } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
 import { failuresPage } from '#test/infrastructure/failures-page.ts'
 import { clientTypes } from './client-types.ts'
@@ -53,7 +53,6 @@ export function otherFiles(): Record<string, string> {
 /** Returns the pages of figures, by their paths: what requests cost and what a table takes, as the last bench measured it. */
 export async function figurePages(): Promise<Record<string, string>> {
   return {
-    'docs/cells.md': await cellsOfBenchmark(),
     'docs/costs.md': await costsOfStages(),
     [scalingPage]: withPartitions(await readFile(join(root, scalingPage), 'utf8'), await partitionLoads()),
   }

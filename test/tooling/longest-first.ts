@@ -14,7 +14,7 @@ export const longFiles = [
   'test/end-to-end/service.campaign.test.ts',
   'test/bench/soak.campaign.test.ts',
   'test/end-to-end/newcomer.campaign.test.ts',
-  'test/end-to-end/new-endpoint.campaign.test.ts',
+  'test/end-to-end/changes.campaign.test.ts',
   'test/end-to-end/restore-procedure.campaign.test.ts',
   'test/end-to-end/rollback.campaign.test.ts',
   'test/end-to-end/operations.campaign.test.ts',

@@ -3,7 +3,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { create } from '#shared/platform/table/table.ts'
 import type { Handler } from '#shared/webhooks/handler.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
-import { OrderPaid, type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
+import { OrderPaidReport, type ReceivedEvent, receivedEvents } from '#shared/webhooks/received-events.ts'
 import { handleReceived, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf } from '#test/support/signed-events.ts'
@@ -17,8 +17,8 @@ const noting =
     writes: [create({ ...keyOf(tenant, 'cart', event_id), by })],
   })
 const twoVersions: ReceivedEvent[] = [
-  { definition: OrderPaid, handler: noting('first') },
-  { definition: { ...OrderPaid, version: 2 }, handler: noting('second') },
+  { definition: OrderPaidReport, handler: noting('first') },
+  { definition: { ...OrderPaidReport, version: 2 }, handler: noting('second') },
 ]
 
 async function receive(version?: number, type = 'order.paid'): Promise<string> {

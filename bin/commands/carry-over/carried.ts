@@ -44,11 +44,11 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   // Refunds since then are booked again from the records of the provider, which knows what was paid: see
   // `refunds reconcile --adopt`. A claim without its refund would keep the payout from that.
   refund: 'restored',
-  refund_hold: 'restored',
+  charge_lock: 'restored',
   ledger: 'restored',
   payout: 'restored',
   'pending-saga': 'restored',
-  'open-refund': 'restored',
+  'unsettled-refund': 'restored',
   'backlogged-tenants': 'restored',
   // The comparison repeats the days since then.
   reconciled: 'restored',
@@ -63,7 +63,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   file_reservation: 'restored',
   import_chunk: 'restored',
   import_pace: 'restored',
-  'unfinished-operation': 'restored',
+  'pending-operation': 'restored',
   // Sent mails, and what ends within minutes: one-time codes, counters of attempts.
   login: 'restored',
   mail: 'restored',

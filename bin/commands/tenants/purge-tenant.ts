@@ -158,7 +158,7 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
   const { table, clock } = operator
   const until = clock.now() + maxWaitMilliseconds
   for (;;) {
-    const operations = await pendingEntries(table, 'unfinished-operation')
+    const operations = await pendingEntries(table, 'pending-operation')
     const imports = operations.filter((entry) => entry.tenant === tenant)
     const refunds = await pendingSagasOf(operator, tenant)
     if (imports.length + refunds.length === 0) return

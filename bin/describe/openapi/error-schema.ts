@@ -82,6 +82,16 @@ export const errorSchema: Json = opened({
               ...texts,
               description: 'AUTHZ.scope.token: the scopes that the operation needs.',
             },
+            claim: {
+              ...texts,
+              description:
+                'The claim of the token that is missing or not valid, as the names of the objects that it is in and its own.',
+            },
+            missing_cookie: {
+              type: 'string',
+              description:
+                'AUTH.invalid_credentials: the cookie of a session, if the request has no credential.',
+            },
             www_authenticate: {
               type: 'string',
               description:

@@ -11,17 +11,20 @@ import { textPage } from './pages.ts'
 
 const folder = join(import.meta.dirname, '../../../docs/guides')
 
-/** Returns the pages and pictures of docs/guides, by file name. README.md becomes guides.html. */
-export async function guidePages(settings: Settings): Promise<[string, string][]> {
+/** Returns the files of docs/guides by name: pictures, and texts in Markdown with the values of the settings. */
+export async function guideFiles(settings: Settings): Promise<[string, string][]> {
   const files = (await readdir(folder)).toSorted()
   return Promise.all(
     files.map(async (file): Promise<[string, string]> => {
       const text = await readFile(join(folder, file), 'utf8')
-      if (!file.endsWith('.md')) return [file, text]
-      const page = textPage('Guide', await htmlOf(withLinks(withSettings(text, settings))))
-      return [pageOf(file), page]
+      return [file, file.endsWith('.md') ? withSettings(text, settings) : text]
     }),
   )
+}
+
+/** Returns the page of a guide. README.md becomes guides.html. */
+export async function guidePage([file, markdown]: [string, string]): Promise<[string, string]> {
+  return [pageOf(file), textPage('Guide', await htmlOf(withLinks(markdown)))]
 }
 
 function pageOf(file: string): string {

@@ -3,7 +3,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { resolved } from '../openapi/components.ts'
 import { statusOf } from '../openapi/errors.ts'
 import type { Json } from '../openapi/schemas.ts'
-import { anchorOf, escaped, htmlOf, tableOf } from './markdown.ts'
+import { anchorOf, escaped, tableOf } from './markdown.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
 
@@ -36,11 +36,10 @@ export function textPage(title: keyof typeof pages, content: string): string {
 }
 
 /**
- * Returns the page of error codes: errors.md, with the status of each code in this deployment and whether the same
- * request may be retried.
+ * Returns errors.md with the status of each code in this deployment and whether the same request may be retried.
  * @throws Error unless the text has one row for each code
  */
-export async function errorsPage(markdown: string, settings: Settings): Promise<string> {
+export function errorsText(markdown: string, settings: Settings): string {
   const missing = new Set(Object.keys(errorCatalog))
   const table = markdown
     .replaceAll(
@@ -53,7 +52,28 @@ export async function errorsPage(markdown: string, settings: Settings): Promise<
       return `| <a id="${code}"></a>\`${code}\` | ${statusOf(code, settings)} | ${retryable ? 'yes' : 'no'} |`
     })
   if (missing.size > 0) throw new Error(`errors.md lacks ${[...missing].join(', ')}`)
-  return textPage('Errors', await htmlOf(table))
+  return table
+}
+
+/**
+ * Returns the list of the texts for programs that read pages for somebody (llmstxt.org).
+ * @param texts the guides, by file name
+ */
+export function textList(info: Json, texts: readonly [string, string][]): string {
+  const links = texts.map(([file, text]) => `- [${/^# (.*)/.exec(text)?.[1]}](${file})`)
+  return `# ${info.title}
+
+> ${info.description}
+
+## Guides
+
+${links.join('\n')}
+
+## Descriptions
+
+- [OpenAPI](openapi.json): every operation
+- [AsyncAPI](asyncapi.json): every event
+`
 }
 
 interface Message {

@@ -7,9 +7,9 @@ import type { Settings } from '#shared/settings/register.ts'
 import { asyncapiDocument } from '../asyncapi.ts'
 import type { Json } from '../openapi/schemas.ts'
 import { openapiDocument } from '../openapi.ts'
-import { guidePages } from './guides.ts'
+import { guideFiles, guidePage } from './guides.ts'
 import { htmlOf } from './markdown.ts'
-import { errorsPage, eventsPage, page, textPage } from './pages.ts'
+import { errorsText, eventsPage, page, textList, textPage } from './pages.ts'
 
 /** The service where operations of the reference can be tried, and the token. */
 interface TryAt {
@@ -28,12 +28,19 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   const read = (file: string) => readFile(join(import.meta.dirname, file), 'utf8')
   const guide = withSettings(await read('guide.md'), settings)
   const info = { ...(openapi.info as Json), description: sectionOf(guide, 'A first request') }
+  const errors = errorsText(await read('errors.md'), settings)
+  const guides = await guideFiles(settings)
+  const walkthroughs = guides.filter(([file]) => file.endsWith('.md'))
+  const texts: [string, string][] = [['guide.md', guide], ['errors.md', errors], ...walkthroughs]
   return new Map<string, string | Uint8Array>([
     ['index.html', page('Reference', await read('reference.html'))],
     ['guide.html', textPage('Guide', await htmlOf(guide))],
-    ...(await guidePages(settings)),
-    ['errors.html', await errorsPage(await read('errors.md'), settings)],
+    ['errors.html', textPage('Errors', await htmlOf(errors))],
     ['events.html', eventsPage(asyncapi)],
+    ...(await Promise.all(walkthroughs.map(guidePage))),
+    ...guides,
+    ...texts,
+    ['llms.txt', textList(openapi.info as Json, texts)],
     ['openapi.json', JSON.stringify({ ...openapi, info, servers })],
     ['asyncapi.json', JSON.stringify(asyncapi)],
     ['service.json', JSON.stringify(tryAt ?? {})],
@@ -99,6 +106,8 @@ const mediaTypes: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
 }
 
 /**

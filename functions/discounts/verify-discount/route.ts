@@ -12,14 +12,15 @@ export const route = defineRoute({
   path: '/discount/verify',
   summary: 'Verify a discount code',
   description:
-    'Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: nothing is applied and the amount is 0. An unknown, expired or deleted code gets the same response as any other code that does not apply.',
+    'Returns whether a code applies, and its discount in minor units. If a header names a cart, the code is applied to that cart once, even if it is verified repeatedly, and its discount follows the amount of the cart; the settings limit the total discount of a cart. Without a cart, only the code is checked: `applied` says whether it is valid, the amount is 0, and nothing is applied. An unknown, expired or deleted code gets the same response as any other code that does not apply.',
   auth: 'bearer',
   access: 'read',
   idempotency: 'required',
   latency: { p95: 300, p99: 800 },
   headers: (settings) => ({
     [settings['discount.cart'].header]: {
-      description: 'The id of the cart. A new cart may take 2 s until it is known.',
+      description:
+        'The id of the cart, to which the code is applied. Without it, only the code is checked: `applied` says whether it is valid, and `amount` is 0. A new cart may take 2 s until it is known.',
       key: 'discount.cart',
       schema: CartId,
     },

@@ -25,7 +25,7 @@ export const route = defineRoute({
   uses: ['imports.write'],
   table: {
     get: ['file_reservation', 'operation', 'operation_count'],
-    put: ['file_reservation', 'operation', 'unfinished-operation'],
+    put: ['file_reservation', 'operation', 'pending-operation'],
     update: ['operation_count'],
   },
   impact: 'No customers can be imported.',

@@ -29,7 +29,7 @@ export const route = defineRoute({
     get: ['operation'],
     find: ['operation'],
     update: ['operation', 'operation_count'],
-    delete: ['unfinished-operation'],
+    delete: ['pending-operation'],
   },
   impact: 'No import can be canceled.',
 })

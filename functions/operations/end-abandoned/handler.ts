@@ -15,5 +15,5 @@ export const handler = eventFunction({ log: powertoolsLog, table: deployedTable 
   const { started, ended, left, oldest } = await endAbandoned(workflow, { table, clock, settings })
   const code = left > 0 ? 'OPERATIONS_LEFT' : 'OPERATIONS_ENDED'
   if (started + ended + left > 0) log.job({ code, done: started + ended, failed: left })
-  if (oldest !== undefined) log.unfinished('imports', secondsSince(oldest, clock))
+  if (oldest !== undefined) log.pending('imports', secondsSince(oldest, clock))
 })

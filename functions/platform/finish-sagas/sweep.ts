@@ -5,9 +5,9 @@ import { checkRefunds, type OpenProvider } from '#shared/refunds/check-refunds.t
 import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.ts'
 
 /**
- * Finishes interrupted sagas that no caller retried, and at the same time asks the provider about open refunds: a backlog of
+ * Finishes interrupted sagas that no caller retried, and at the same time asks the provider about unsettled refunds: a backlog of
  * one kind does not delay the other. Logs the age of the oldest of each kind. Only the service can finish a saga, and only the
- * provider settles an open refund, perhaps after days.
+ * provider settles an unsettled refund, perhaps after days.
  * @throws the error of the kind that could not be read, after the work on the other has ended
  */
 export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promise<void> {
@@ -17,12 +17,12 @@ export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promi
   await Promise.allSettled([sagas, open])
   const sweeps = [
     { swept: sagas, work: 'refunds', codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'] },
-    { swept: open, work: 'open_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
+    { swept: open, work: 'unsettled_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
   ] as const
   for (const { swept, work, codes } of sweeps) {
     const { finished, left, refused = 0, fault, oldest } = await swept
     const code = codes[left + refused > 0 ? 1 : 0]
     if (finished + left + refused > 0) log.job({ code, done: finished, failed: left, refused, fault })
-    if (oldest !== undefined) log.unfinished(work, secondsSince(oldest, clock))
+    if (oldest !== undefined) log.pending(work, secondsSince(oldest, clock))
   }
 }

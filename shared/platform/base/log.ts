@@ -40,7 +40,7 @@ export type LogCode =
   | 'IMPORT_STEP_FAILED'
   | 'OPERATIONS_ENDED'
   | 'OPERATIONS_LEFT'
-  | 'WORK_UNFINISHED'
+  | 'WORK_PENDING'
   | 'EVENT_NOT_FANNED_OUT'
   | 'DELIVERY_NOT_MADE'
   | 'SUBSCRIBER_HEALTH_NOT_RECORDED'
@@ -61,8 +61,8 @@ export type AlertCode =
 /** A tenant, with its subscriber if the alert is about one; or an event or a task, and the kind of the item that carried it. */
 export type AlertSubject = { tenant: string; subscriber?: string } | { kind: string; carried: string }
 
-/** The kinds of work that a request starts and that finish after it. Only the payment provider settles an open refund. */
-export type Work = 'imports' | 'refunds' | 'open_refunds' | 'deliveries'
+/** The kinds of work that a request starts and that finish after it. Only the payment provider settles an unsettled refund. */
+export type Work = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
 
 /** One request. Of the caller's data, it contains the correlation and the tenant only. */
 export interface RequestLine {
@@ -129,8 +129,8 @@ export interface Log {
   event(line: EventLine): void
   /** Logs background work: how much of it failed, and why. */
   job(line: JobLine): void
-  /** Logs the age of the oldest unfinished work. */
-  unfinished(work: Work, seconds: number): void
+  /** Logs the age of the oldest pending work. */
+  pending(work: Work, seconds: number): void
   /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
   reconciled(line: {
     tenant: string
@@ -167,7 +167,7 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
 
 /**
  * Returns the log that writes its lines this way. If METRICS_NAMESPACE is set, the log also emits metrics there: failed
- * requests, failures by function version, alerts by code, the age of unfinished work, differences from the records of a partner,
+ * requests, failures by function version, alerts by code, the age of pending work, differences from the records of a partner,
  * and successful probes.
  * @param describe returns a fault as it is logged
  */
@@ -242,10 +242,10 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
     },
     relay: (line) => batch('relay', line),
     job: (line) => batch('work', line),
-    unfinished(work, seconds) {
-      const members = { work, oldest_unfinished_seconds: seconds }
+    pending(work, seconds) {
+      const members = { work, oldest_pending_seconds: seconds }
       const metric = metrics({ metric: ageMetric, members })
-      write('unfinished', false, { code: 'WORK_UNFINISHED', ...members, ...metric })
+      write('pending', false, { code: 'WORK_PENDING', ...members, ...metric })
     },
     reconciled({ tenant, account, compared, unrelated, differences }) {
       const code = differences > 0 ? 'REFUNDS_DIFFER' : 'REFUNDS_RECONCILED'

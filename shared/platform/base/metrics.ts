@@ -20,8 +20,8 @@ export const failureMetric = {
   unit: 'Count',
 } as const
 
-/** The age of the oldest unfinished work, by kind. */
-export const ageMetric = { name: 'oldest_unfinished_seconds', dimensions: ['work'], unit: 'Seconds' } as const
+/** The age of the oldest pending work, by kind. */
+export const ageMetric = { name: 'oldest_pending_seconds', dimensions: ['work'], unit: 'Seconds' } as const
 
 /** The counter of alerts, by code. */
 export const alertMetric = { name: 'alerts', dimensions: ['code'], unit: 'Count' } as const
@@ -43,7 +43,7 @@ export type MetricValue =
       members: { function_name: string; function_version: string; failures: number }
     }
   | { metric: typeof alertMetric; members: { code: string; alerts: number } }
-  | { metric: typeof ageMetric; members: { work: string; oldest_unfinished_seconds: number } }
+  | { metric: typeof ageMetric; members: { work: string; oldest_pending_seconds: number } }
   | { metric: typeof differenceMetric; members: { work: string; differences: number } }
   | { metric: typeof probeMetric; members: { successful_probes: number } }
 

@@ -10,6 +10,8 @@ export interface RowRange {
   textTo: number
   /** The start of the next row. */
   to: number
+  /** True for a row that is empty or has only commas, as spreadsheets write rows without cells. */
+  blank: boolean
 }
 
 /**
@@ -29,29 +31,31 @@ const noBytes = new Uint8Array()
 
 /**
  * Finds the row ends of a CSV file as its bytes arrive. A row ends with CRLF, LF or CR outside quotes (RFC 4180). Blank
- * rows are returned, too; they consist of their line break only.
+ * rows are returned, too.
  *
  * A quoted cell ends with a quote before a comma, a line break or the end of the file. If the next quote that is not
  * doubled is elsewhere or too far away, the cell is never closed. Its row then ends with the line of its first quote, and
  * the next line is a new row. Where a row ends depends on nothing before it. So the rows of a chunk are those of the
  * file, if it starts and ends with a row.
  *
- * The bytes of an open cell are held, because they are scanned again if it is never closed. All quotes among them are
+ * The bytes of an open cell are kept, because they are scanned again if it is never closed. All quotes among them are
  * doubled and open no cell that goes on behind them: the time is linear in the length of the file.
  */
 export function rowScanner(maxBytes: number = maxRowBytes) {
   let at = 0
   let from = 0
+  let blank = true
   let field: Field = 'begins'
   let afterReturn = false
   /** The position after the first quote of the open cell. */
   let cellFrom = 0
   /** The bytes of the open cell, from `cellFrom` to `at`. */
-  let held: Uint8Array = noBytes
+  let kept: Uint8Array = noBytes
 
   function endRow(textTo: number, to: number): RowRange {
-    const row = { from, textTo, to }
+    const row = { from, textTo, to, blank }
     from = to
+    blank = true
     field = 'begins'
     return row
   }
@@ -64,8 +68,8 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
   /** @param bytes the next bytes of the file. @returns the rows that end within them */
   function scan(bytes: Uint8Array): RowRange[] {
     const rows: RowRange[] = []
-    const buffer = held.length === 0 ? bytes : Buffer.concat([held, bytes])
-    const base = at - held.length
+    const buffer = kept.length === 0 ? bytes : Buffer.concat([kept, bytes])
+    const base = at - kept.length
     const end = base + buffer.length
     while (at < end) {
       if (field === 'quoted') {
@@ -92,12 +96,13 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
       }
       afterReturn = byte === carriageReturn
       if (byte === lineFeed && !paired) rows.push(endRow(at, at + 1))
+      if (!isSeparator(byte)) blank = false
       if (byte === quote && field === 'begins') cellFrom = at + 1
       field = fieldAfter(field, byte)
       at += 1
     }
     const isOpen = field === 'quoted' || field === 'quote_in_quotes'
-    held = isOpen ? buffer.subarray(cellFrom - base) : noBytes
+    kept = isOpen ? buffer.subarray(cellFrom - base) : noBytes
     return rows
   }
 
@@ -105,8 +110,8 @@ export function rowScanner(maxBytes: number = maxRowBytes) {
   function end(): RowRange[] {
     let rows: RowRange[] = []
     while (field === 'quoted') {
-      const rest = held
-      held = noBytes
+      const rest = kept
+      kept = noBytes
       leaveUnclosed()
       rows = rows.concat(scan(rest))
     }
@@ -132,7 +137,7 @@ function fieldAfter(field: Field, byte: number): Field {
 export function linesOf(bytes: Buffer, rowBytes?: number): string[] {
   const scanner = rowScanner(rowBytes)
   return [...scanner.scan(bytes), ...scanner.end()]
-    .filter(({ from, textTo }) => from < textTo)
+    .filter(({ blank }) => !blank)
     .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
 }
 
@@ -149,7 +154,10 @@ export interface CsvShape {
 /** The error of a rejected row, with a code of the catalog. */
 interface CsvRowProblem {
   code: ErrorCode
-  details: { reason: 'too_few' | 'too_many'; expected: number; actual: number } | { reason: 'quotes' }
+  details:
+    | { reason: 'too_few' | 'too_many'; expected: number; actual: number }
+    | { reason: 'unnamed'; column: number }
+    | { reason: 'quotes' }
 }
 
 /** A data row, numbered from 1: its cells by column name, or its problem. */
@@ -160,8 +168,9 @@ export type CsvRow =
 const maxDisplayedNames = 20
 
 /**
- * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank lines are skipped. A row with
- * bad quotes, or with too few or too many cells, has a problem; any other error fails the whole file.
+ * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank rows are skipped. A row with
+ * bad quotes, with too few or too many cells, or with text in a column without a name, has a problem; any other error
+ * fails the whole file.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed of the header, VALIDATION.csv.too_many_rows
  */
 export function readCsv(text: string, shape: CsvShape): CsvRow[] {
@@ -173,14 +182,15 @@ export function readCsv(text: string, shape: CsvShape): CsvRow[] {
 }
 
 /**
- * Returns the columns of a header.
+ * Returns the columns of a header. Those without a name, which spreadsheets add, are empty texts.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
  */
 export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
   const known = new Set([...shape.required, ...shape.ignored])
   const [header = []] = recordsOf(text, { bom: true }) ?? refuseMalformed(text, known)
   const columns = header.map(columnName)
-  const byName = Map.groupBy(columns, (column) => column)
+  const named = columns.filter((column) => column !== '')
+  const byName = Map.groupBy(named, (column) => column)
   const missing = shape.required.filter((name) => !byName.has(name))
   const unknown = [...byName.keys()].filter((name) => !known.has(name))
   const repeated = [...byName.keys()].filter((name) => byName.get(name)?.length !== 1)
@@ -245,6 +255,15 @@ function rowOf(cells: readonly string[], columns: readonly string[], row: number
   }
   // Without a prototype, only the columns can be read.
   const byColumn: Record<string, string> = Object.create(null)
-  for (const [index, column] of columns.entries()) byColumn[column] = bareCell(cells[index] ?? '')
+  for (const [index, column] of columns.entries()) {
+    const cell = cells[index] ?? ''
+    if (column !== '') byColumn[column] = bareCell(cell)
+    else if (cell.trim() !== '') {
+      return {
+        row,
+        problem: { code: 'VALIDATION.csv.columns', details: { reason: 'unnamed', column: index + 1 } },
+      }
+    }
+  }
   return { row, cells: byColumn }
 }

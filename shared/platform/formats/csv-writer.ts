@@ -28,7 +28,7 @@ export function csvLines(rows: readonly (readonly string[])[]): string {
     record_delimiter: '\r\n',
     quote_record_delimiter: true,
     quoted_match: /^ | $/,
-    // Without quotes, a single empty cell would be a blank line, which is not a row.
-    quoted_empty: rows.some(({ length }) => length === 1),
+    // Without quotes, a row of empty cells would be blank, and a blank row is skipped.
+    quoted_empty: rows.some((cells) => cells.every((cell) => cell === '')),
   })
 }

@@ -7,7 +7,7 @@ import {
   asRecord,
   freeLease,
   type IdempotencyRecord,
-  ifHeldBy,
+  ifOwnedBy,
   type KeyedRequest,
   type PendingRecord,
   type RecordedSaga,
@@ -78,7 +78,7 @@ export function isEntryOf(
 }
 
 /**
- * Makes a pending saga due now, unless a run holds its lease. A run that held an expired one loses it. Removes the entry of
+ * Makes a pending saga due now, unless a run owns its lease. A run that owned an expired one loses it. Removes the entry of
  * a saga that has ended.
  */
 export async function hastenSaga(
@@ -97,7 +97,7 @@ export async function hastenSaga(
   if (record.lease_until > now || entry.sk <= sk) return
   const saga = { ...record.saga, entry: sk }
   await table.transact([
-    { item: { ...record, ...freeLease({ clock }), saga }, condition: ifHeldBy(record) },
+    { item: { ...record, ...freeLease({ clock }), saga }, condition: ifOwnedBy(record) },
     ...old,
     { item: { ...entry, ...pendingKeyOf('pending-saga', sk) }, condition: 'none' },
   ])

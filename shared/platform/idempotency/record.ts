@@ -169,13 +169,13 @@ export function newLease({ clock }: { clock: Clock }): Lease {
   return { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
 }
 
-/** Returns a lease that nobody holds, so the next request continues at once. */
+/** Returns a lease that nobody owns, so the next request continues at once. */
 export function freeLease({ clock }: { clock: Clock }): Lease {
   return { lease_id: newId(clock), lease_until: 0 }
 }
 
 /** The condition that a record is still pending under this lease. */
-export function ifHeldBy({ lease_id }: Lease): Condition {
+export function ifOwnedBy({ lease_id }: Lease): Condition {
   return { matches: { state: 'pending', lease_id } }
 }
 

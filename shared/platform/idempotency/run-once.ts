@@ -12,8 +12,8 @@ import {
   finishedRecord,
   freeLease,
   type IdempotencyRecord,
-  ifHeldBy,
   ifNewOrExpired,
+  ifOwnedBy,
   type Lease,
   newLease,
   type PendingRecord,
@@ -116,7 +116,7 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
     started = await commitDecision(run, saga.start(state), () => ({ result: undefined, ...changes }))
   } catch (thrown) {
     // The start may be committed although the response was lost.
-    if (isRetryable(thrown)) await release(run, recorded, lease)
+    if (isRetryable(thrown)) await endLease(run, recorded, lease)
     return afterRejection(run, thrown)
   }
   if ('existing' in started) return replay(run, asRecord(started.existing))
@@ -134,12 +134,12 @@ async function afterRejection(run: KeyedRun, thrown: unknown): Promise<Outcome> 
 }
 
 /**
- * Makes the effect and commits its outcome if this run still holds the lease. Once the effect is made, nothing is
+ * Makes the effect and commits its outcome if this run still owns the lease. Once the effect is made, nothing is
  * stored as failed any more and the request's time limit is ignored: only a pending record lets a retry record the
  * effect.
  */
 async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state: object): Promise<Outcome> {
-  const held = ifHeldBy(lease)
+  const owned = ifOwnedBy(lease)
   const saga = sagaOf(run)
   let isExecuted = false
   let stored: Stored
@@ -148,13 +148,13 @@ async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state
     isExecuted = true
     const outcome = await saga.outcome(state, effect)
     const late = { ...run, table: run.tableForOutcome() }
-    stored = await commitWithRecord(late, outcome, { condition: held, others: removePendingSaga(recorded) })
+    stored = await commitWithRecord(late, outcome, { condition: owned, others: removePendingSaga(recorded) })
   } catch (thrown) {
     const isTransient = isRetryable(thrown)
     if (!isExecuted && !isTransient && recorded.entry === undefined) {
-      return storeFault(run, run.tableForOutcome(), thrown, held)
+      return storeFault(run, run.tableForOutcome(), thrown, owned)
     }
-    await release(run, recorded, lease, thrown)
+    await endLease(run, recorded, lease, thrown)
     throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
   return 'existing' in stored ? replay(run, asRecord(stored.existing)) : stored.result
@@ -169,7 +169,7 @@ function sagaOf({ saga, operation }: Pick<Run, 'saga' | 'operation'>): Saga {
  * Lets the next attempt continue at once. If this fails too, the lease expires; the first failure is returned. The service
  * itself tries a saga again after almost a day if it was refused for a day.
  */
-async function release(run: KeyedRun, saga: RecordedSaga, lease: Lease, thrown?: unknown): Promise<void> {
+async function endLease(run: KeyedRun, saga: RecordedSaga, lease: Lease, thrown?: unknown): Promise<void> {
   const now = run.clock.now()
   const isParked = saga.entry !== undefined && isRefusedForADay(thrown, idOfEntry(saga.entry), now)
   const to = {
@@ -220,14 +220,14 @@ export async function takeOver(later: KeyedRun, record: PendingRecord): Promise<
   return isHeld ? finish(run, saga, lease, state) : replay(run, holder)
 }
 
-interface Held {
+interface Owned {
   saga: RecordedSaga
   lease: Lease
 }
 
 /** Gives a pending record another lease, and moves its entry with it. */
-function replacePending(run: KeyedRun, from: Held, to: Held): Promise<Refusal | undefined> {
-  const put = { item: pendingRecord(run.keyed, to.saga, to.lease), condition: ifHeldBy(from.lease) }
+function replacePending(run: KeyedRun, from: Owned, to: Owned): Promise<Refusal | undefined> {
+  const put = { item: pendingRecord(run.keyed, to.saga, to.lease), condition: ifOwnedBy(from.lease) }
   const moved = moveEntry(run, from.saga, to.saga)
   return moved.length > 0 ? run.table.transact([put, ...moved]) : run.table.put(put)
 }

@@ -6,6 +6,7 @@ import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { BlockCheck } from './blocked-tenants.ts'
 import type { Caller, Role } from './caller.ts'
+import { claimAt } from './claims.ts'
 
 /** The operation that a caller asks for. */
 interface AccessedOperation {
@@ -35,7 +36,10 @@ export function authorize(
   settings: Settings,
 ): Scope {
   const reach = reachOf(caller.role, route.access, settings['auth.serviceRole'].actsAs)
-  if (reach === 'deny') throw fail('AUTHZ.role.denied')
+  if (reach === 'deny') {
+    const claim = caller.role === undefined && caller.claimPaths?.roles
+    throw fail('AUTHZ.role.denied', claim ? { details: { claim } } : {})
+  }
   if (addressed !== undefined && !reaches(caller, reach, addressed)) {
     const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
     // The path may name an item of the other tenant, so the audit record names the area only.
@@ -83,7 +87,8 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
   const scope = needed ? `, scope="${needed.join(' ')}"` : ''
   const challenge = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
-  const details = needed && { required_scopes: needed }
+  const claim = caller.claimPaths?.scopes
+  const details = needed && { required_scopes: needed, ...(claim && { claim }) }
   throw fail('AUTHZ.scope.token', { challenge, ...(details && { details }) })
 }
 
@@ -93,10 +98,9 @@ function checkFactors(
   { operations, claim, value }: Settings['auth.mfa'],
 ): void {
   if (!operations.includes(operation)) return
-  const proof = caller.claims[claim]
-  if (proof === value || (Array.isArray(proof) && proof.includes(value))) return
+  if ([claimAt(caller.claims, claim)].flat().includes(value)) return
   const challenge = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
-  throw fail('POLICY.mfa.required', { challenge })
+  throw fail('POLICY.mfa.required', { challenge, ...(caller.claimPaths && { details: { claim } }) })
 }
 
 /** The access of a role to an operation: denied, its own tenant, or all tenants. */

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { HttpRequest } from '../base/http.ts'
+import { type ClaimPath, textsOf } from './claims.ts'
 
 /** The roles, weakest first; Service is outside this order. */
 export const roles = ['Viewer', 'Editor', 'Admin', 'Service'] as const
@@ -17,14 +18,16 @@ export interface Caller {
   /** The id of the API key, which is limited to its scopes. `sub` stays the same when a key is rotated. */
   apiKey?: string
   claims: Readonly<Record<string, unknown>>
+  /** Where the tokens of its issuer have roles and scopes. Absent without a token. */
+  claimPaths?: { roles: ClaimPath; scopes: ClaimPath }
 }
 
 /** The caller in audit records. */
 export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role' | 'apiKey'> & Partial<Pick<Caller, 'claims'>>
 
-/** Returns the highest known role of a claim that is a string or an array of strings. */
+/** Returns the highest known role of a claim. */
 export function roleFromClaim(claim: unknown): Role | undefined {
-  const named = Array.isArray(claim) ? claim : [claim]
+  const named = textsOf(claim)
   return (['Admin', 'Editor', 'Viewer', 'Service'] as const).find((role) => named.includes(role))
 }
 

@@ -15,8 +15,8 @@ import { fail } from '../base/failure.ts'
 export type Issuer = Settings['auth.issuers'][number]
 
 /**
- * Returns the issuer of the deployment's own user pool, whose id is known only after deployment. The audience of its
- * access tokens is the app client (see functions/login/add-claims).
+ * Returns the issuer of the deployment's own user pool, whose id is known only after deployment. Its trigger adds tenant
+ * and role (shared/login/token-claims.ts). Access tokens of Cognito have no `aud`: they name the app client.
  * @param environment USER_POOL_ISSUER and USER_POOL_CLIENT_ID; AWS_ENDPOINT_URL if an emulator replaces AWS: it then
  * serves the keys, and the issuer keeps its name
  */
@@ -25,7 +25,8 @@ export function poolIssuer(environment: NodeJS.ProcessEnv): Issuer[] {
   if (!issuer || !audience) return []
   const address = engine ? `${engine}${new URL(issuer).pathname}` : issuer
   const keys = { jwks_uri: `${address}/.well-known/jwks.json` }
-  return [{ issuer, audience, algorithms: ['RS256'], types: [null], keys }]
+  const claims = { tenant: ['tenant'], roles: ['roles'], scopes: ['scope'], audience: ['client_id'] }
+  return [{ issuer, audience, claims, algorithms: ['RS256'], types: [null], keys }]
 }
 
 /** The keys of an issuer. Each load returns another object. @throws DEPENDENCY.* when they cannot be loaded */

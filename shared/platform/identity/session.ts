@@ -1,7 +1,7 @@
 import { createHash, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Settings } from '../../settings/register.ts'
 import { isId, timeOf, timestamp } from '../base/clock.ts'
-import { fail } from '../base/failure.ts'
+import { type Details, fail } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import { type Item, type Key, keyOf } from '../table/keys.ts'
@@ -119,10 +119,6 @@ export function readSessionCookie(headers: HttpRequest['headers']): SessionCrede
   return isId(session_id) && /^[\w-]{43}$/.test(secret) ? { session_id, secret } : undefined
 }
 
-export function hasSessionCookie(headers: HttpRequest['headers']): boolean {
-  return cookieOf(headers, sessionCookie) !== undefined
-}
-
 /** Returns the value of a cookie; the first one if it is sent twice. */
 export function cookieOf(headers: HttpRequest['headers'], name: string): string | undefined {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim())
@@ -136,7 +132,8 @@ export const sessionIssuer = 'urn:commerce-api:sessions'
  * Returns the caller of a session: a Viewer, the role with the fewest permissions. It may read the cart of its discount
  * verification, but not change it.
  * @param now milliseconds since 1970; expiry is checked against it, as TTL deletes late
- * @throws AUTH.invalid_credentials if it is unknown, expired or revoked, after the same read
+ * @throws AUTH.invalid_credentials if it is unknown, expired or revoked, after the same read; names the cookie if there is
+ * none, because clients silently drop a Secure cookie on http
  */
 export async function verifySession(
   request: HttpRequest,
@@ -146,7 +143,10 @@ export async function verifySession(
 ): Promise<Caller> {
   const tenant = settings['auth.publicTenant']
   const credential = readSessionCookie(request.headers)
-  if (!credential) throw invalidSession()
+  if (!credential) {
+    const isMissing = cookieOf(request.headers, sessionCookie) === undefined
+    throw invalidSession(isMissing ? { missing_cookie: sessionCookie } : {})
+  }
   const { session_id, secret } = credential
   const found = (await table.get(keyOf(tenant, 'session', session_id))) as SessionItem | undefined
   const given = hashOfSecret(secret)
@@ -186,6 +186,6 @@ function same(given: string, expected: string): boolean {
 }
 
 /** Names the Bearer scheme, the alternative to a session that every operation accepts. */
-function invalidSession() {
-  return fail('AUTH.invalid_credentials', { challenge: 'Bearer realm="commerce-api"' })
+function invalidSession(details: Details = {}) {
+  return fail('AUTH.invalid_credentials', { challenge: 'Bearer realm="commerce-api"', details })
 }

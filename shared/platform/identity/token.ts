@@ -6,6 +6,7 @@ import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
 import { Failure, fail, unseen } from '../base/failure.ts'
 import { type Caller, roleFromClaim } from './caller.ts'
+import { type ClaimPath, claimAt, textsOf } from './claims.ts'
 import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
 
 /** In characters; longer than any legitimate token. Checked before parsing. */
@@ -100,15 +101,15 @@ export function tokenVerifier(
     }
     const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
       issuer: issuer.issuer,
-      audience: issuer.audience,
       algorithms: issuer.algorithms,
-      requiredClaims: ['exp', 'iat', 'sub', 'tenant'],
+      requiredClaims: ['exp', 'iat', 'sub'],
       clockTolerance: tolerance,
       currentDate: new Date(now),
     })
     const { iat = 0, exp = 0 } = payload
-    if (iat > now / 1000 + tolerance + 1) throw invalidToken()
-    if (exp - iat > settings['auth.maxTokenSeconds']) throw invalidToken()
+    if (iat > now / 1000 + tolerance + 1) throw invalidToken(['iat'])
+    if (exp - iat > settings['auth.maxTokenSeconds']) throw invalidToken(['exp'])
+    checkAudience(payload, issuer)
     if (!isAccessToken(payload, protectedHeader.typ, issuer)) throw invalidToken()
     return { caller: callerOf(payload, issuer, settings), keySet, keys, at: now }
   }
@@ -157,13 +158,19 @@ function isBase64Url(part: string): boolean {
 const foreignClaims = ['at_hash', 'c_hash', 's_hash', 'events']
 
 /**
- * Returns whether a token grants access. An issuer signs ID tokens and logout tokens with the same keys. A token with
- * `cnf` is valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks none.
+ * Returns whether a token grants access. An issuer signs ID tokens and logout tokens with the same keys, and they have no
+ * scopes. A token with `cnf` is valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks
+ * none.
  */
-function isAccessToken(claims: JWTPayload, typ: string | undefined, { types }: Issuer): boolean {
+function isAccessToken(
+  claims: JWTPayload,
+  typ: string | undefined,
+  { types, claims: paths }: Issuer,
+): boolean {
   const type = typ === undefined ? null : mediaType(typ)
   if (!types.some((one) => (one === null ? null : mediaType(one)) === type)) return false
-  if (claims.token_use === undefined ? type === null : claims.token_use !== 'access') return false
+  const isUntyped = type === null && claimAt(claims, paths.scopes) === undefined
+  if (claims.token_use === undefined ? isUntyped : claims.token_use !== 'access') return false
   return ![...foreignClaims, 'cnf'].some((name) => Object.hasOwn(claims, name))
 }
 
@@ -172,35 +179,48 @@ function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }
 
-function callerOf(claims: JWTPayload, { tenants }: Issuer, settings: Settings): Caller {
-  const { sub, tenant } = claims
-  if (typeof sub !== 'string' || sub === '' || sub.length > maxSubjectLength) throw invalidToken()
+/** Checks the audience in `aud`, and in the other claim of the issuer only if the token has no `aud`. */
+function checkAudience(claims: JWTPayload, { audience, claims: paths }: Issuer): void {
+  const path = claims.aud === undefined && paths.audience ? paths.audience : ['aud']
+  if (![claimAt(claims, path)].flat().includes(audience)) throw invalidToken(path)
+}
+
+function callerOf(claims: JWTPayload, { tenants, claims: paths }: Issuer, settings: Settings): Caller {
+  const { sub } = claims
+  if (typeof sub !== 'string' || sub === '' || sub.length > maxSubjectLength) throw invalidToken(['sub'])
   // The table stores no lone surrogates, and the audit shows the subject.
-  if (unseen.test(sub)) throw invalidToken()
-  if (typeof tenant !== 'string' || !tenantNamePattern(settings).test(tenant)) throw invalidToken()
-  if (tenants && !tenants.includes(tenant)) throw invalidToken()
-  const scope = claims[settings['auth.scopeClaim']]
+  if (unseen.test(sub)) throw invalidToken(['sub'])
+  // An issuer whose tokens name no tenant is bound to one.
+  const tenant = paths.tenant ? claimAt(claims, paths.tenant) : tenants?.[0]
+  const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)
+  if (!isTenant || (tenants && !tenants.includes(tenant))) throw invalidToken(paths.tenant)
   return {
     sub,
     tenant,
-    role: roleFromClaim(claims[settings['auth.roleClaim']]),
-    scopes: new Set(typeof scope === 'string' ? scope.split(' ').filter(Boolean) : []),
+    role: roleFromClaim(claimAt(claims, paths.roles)),
+    scopes: new Set(textsOf(claimAt(claims, paths.scopes))),
     ...(tenants && { tenants }),
     claims,
+    claimPaths: paths,
   }
 }
 
-function invalidToken(): Failure {
-  return challenge('AUTH.invalid_credentials', 'the token is not valid')
+/** @param claim the one that is missing or not valid, by its path in the settings, never by a name that a token chose */
+function invalidToken(claim?: ClaimPath): Failure {
+  const description = `the token is not valid${claim ? `: claim ${claim.join('.')}` : ''}`
+  return challenge('AUTH.invalid_credentials', description, claim)
 }
 
-function challenge(code: ErrorCode, description: string): Failure {
+function challenge(code: ErrorCode, description: string, claim?: ClaimPath): Failure {
   return fail(code, {
     challenge: `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`,
+    ...(claim && { details: { claim } }),
   })
 }
 
 function refusalOf(thrown: unknown, expired: ErrorCode): unknown {
   if (thrown instanceof errors.JWTExpired) return challenge(expired, 'the token has expired')
+  // The names of these claims are constants of jose.
+  if (thrown instanceof errors.JWTClaimValidationFailed) return invalidToken([thrown.claim])
   return thrown instanceof errors.JOSEError ? invalidToken() : thrown
 }

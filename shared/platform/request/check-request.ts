@@ -8,7 +8,7 @@ import type { HttpRequest } from '../base/http.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
-import { hasSessionCookie, verifySession } from '../identity/session.ts'
+import { verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
 import { type Endpoint, type Input, isKnown, type SignedRequest } from './endpoint.ts'
@@ -243,9 +243,7 @@ export async function authenticate(
   if (headers.authorization === undefined) {
     const apiKey = headers[settings['auth.apiKeyHeader'].toLowerCase()]
     if (apiKey !== undefined) return verifyApiKey(apiKey, table, now())
-    if (takesSession(route, settings) && hasSessionCookie(headers)) {
-      return verifySession(request, table, settings, now())
-    }
+    if (takesSession(route, settings)) return verifySession(request, table, settings, now())
   }
   const nonce = headers[settings['auth.nonce'].header.toLowerCase()]
   return context.verifyToken(headers.authorization, nonce)

@@ -32,7 +32,7 @@ export const entities = {
   code_lock: 'one',
   refund: 'spread',
   /** The charges that may not be refunded again, by charge id. */
-  refund_hold: 'hash',
+  charge_lock: 'hash',
   /** Items that carry the events of rejected discount codes, unless their cart changes and carries them. */
   verification: 'spread',
   /** Items that carry the events of logins. */
@@ -140,8 +140,8 @@ export function shardsOf(settings: ShardSettings, tenant: string): Shards {
  */
 export const pendingWork = [
   'pending-saga',
-  'open-refund',
-  'unfinished-operation',
+  'unsettled-refund',
+  'pending-operation',
   'registered-subscriber',
 ] as const
 export type PendingWork = (typeof pendingWork)[number]

@@ -76,7 +76,7 @@ interface DueWork<Entry> {
  */
 export async function readDue<Entry extends DueEntry>(
   table: Table,
-  work: 'pending-saga' | 'open-refund',
+  work: 'pending-saga' | 'unsettled-refund',
   { now, waiting }: { now: number; waiting: boolean },
 ): Promise<DueWork<Entry>> {
   const lastDue = entryAt(now, largestEntry)

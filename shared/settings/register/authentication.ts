@@ -15,6 +15,18 @@ function keyTypeOf(algorithm: string): string {
   return algorithm === 'EdDSA' ? 'OKP' : algorithm.startsWith('ES') ? 'EC' : 'RSA'
 }
 
+/** Claims that have a meaning already. */
+const standardClaims = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'nonce', 'token_use']
+/** A list, because the names of claims may contain dots and slashes. A challenge to callers quotes them (RFC 6750 3). */
+const claim = v.pipe(
+  v.array(text(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'the name of a claim')),
+  v.minLength(1),
+  v.check(
+    ([name = '']) => !standardClaims.includes(name),
+    `expected a claim other than ${standardClaims.join(', ')}`,
+  ),
+)
+
 const issuer = v.pipe(
   v.strictObject({
     issuer: v.pipe(
@@ -25,6 +37,12 @@ const issuer = v.pipe(
     audience: nonEmpty,
     algorithms: some(v.picklist(algorithms)),
     tenants: v.optional(some(text(tenantPattern))),
+    claims: v.strictObject({
+      tenant: v.optional(claim),
+      roles: claim,
+      scopes: claim,
+      audience: v.optional(claim),
+    }),
     types: some(v.nullable(text(/^[A-Za-z0-9.+-]+$/, 'a media type without application/'))),
     keys: v.union(
       [
@@ -40,6 +58,10 @@ const issuer = v.pipe(
     return needed.every((kty) => given.includes(kty)) && given.every((kty) => needed.includes(kty))
   }, 'expected a key (kty) for each of the algorithms, and no other'),
   v.check(
+    ({ claims, tenants }) => claims.tenant !== undefined || tenants?.length === 1,
+    'without a claim of the tenant, expected one tenant in tenants',
+  ),
+  v.check(
     ({ types }) => new Set(types.map((type) => type?.toLowerCase())).size === types.length,
     'two types differ only in their case',
   ),
@@ -49,17 +71,10 @@ const issuer = v.pipe(
   ),
 )
 
-/** Claims that have a meaning already. */
-const standardClaims = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'nonce', 'tenant', 'token_use']
-const claim = v.pipe(
-  nonEmpty,
-  v.notValues(standardClaims, `expected a claim other than ${standardClaims.join(', ')}`),
-)
-
 export const authentication = {
   'auth.issuers': setting(
     'deployment',
-    'Issuer, audience, algorithms, types (typ) and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access (RFC 7517, RFC 9068: at+jwt; Cognito: null). tenants binds an issuer: it names callers of these tenants only, and its Admins act in no other',
+    'Issuer, audience, algorithms, types (typ), claims and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access or scopes (RFC 7517, RFC 9068: at+jwt; Cognito, Okta: null). claims are paths, as lists of names: roles and scopes are lists, or texts separated by spaces; audience is checked if a token has no aud. tenants binds an issuer: it names callers of these tenants only, and its Admins act in no other; without a claim of the tenant, all its callers are in the one tenant',
     v.pipe(
       list(issuer),
       v.check(
@@ -78,22 +93,6 @@ export const authentication = {
     'Longest life of a token from iat to exp, in seconds; a longer one and one without iat are refused (Cognito: at most 1 day; Auth0: 1 day; Entra: at most 28 hours; Okta: at most 1 day)',
     integer(60, 2_592_000),
   ),
-  'auth.roleClaim': setting(
-    'product',
-    "Claim with the caller's role (RFC 9068 2.2.3.1; cognito:groups on Cognito)",
-    v.pipe(
-      claim,
-      v.regex(
-        /^(?!cognito:(?!groups$))/,
-        'expected cognito:groups: Cognito sets no other claim with this prefix',
-      ),
-    ),
-  ),
-  'auth.scopeClaim': setting(
-    'product',
-    'Claim with the scopes, separated by spaces (RFC 8693, RFC 9068)',
-    v.pipe(claim, v.regex(/^(?!cognito:)/, 'Cognito sets no claims of that name')),
-  ),
   'auth.nonce': setting(
     'product',
     'Check of the nonce of a token, and the header with the value that the client chose (OpenID Connect Core 3.1.3.7)',
@@ -106,7 +105,7 @@ export const authentication = {
   ),
   'auth.mfa': setting(
     'product',
-    'Operations that require multi-factor authentication, and the claim and value that prove it (RFC 9470, RFC 8176)',
+    'Operations that require multi-factor authentication, and the path of the claim and the value that prove it (RFC 9470, RFC 8176)',
     v.strictObject({ operations, claim, value: nonEmpty }),
   ),
   'auth.apiKeyHeader': setting('product', 'Header of an API key of the role Service', headerName),

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stageTemplates } from '#test/infrastructure/stage-templates.ts'
-import { cellsPage } from './cells-page.ts'
 import { costsPage } from './page.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -14,11 +13,6 @@ export async function costsOfStages(): Promise<string> {
     ),
   )
   return costsPage(stages, await benchmark())
-}
-
-/** Returns the page on cells, from the figures of the benchmark. */
-export async function cellsOfBenchmark(): Promise<string> {
-  return cellsPage(await benchmark())
 }
 
 function benchmark(): Promise<string> {

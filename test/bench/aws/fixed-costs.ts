@@ -19,7 +19,7 @@ const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '
 /**
  * The metrics of the service, if all of them occur in a month: failed requests by what an alarm watches, all together, and
  * those that the gateway could not pass on; failures of the versions of functions behind the gateway, with preflight and
- * unknown routes; alerts by code; ages of unfinished work; differences from the payment provider; successful probes.
+ * unknown routes; alerts by code; ages of pending work; differences from the payment provider; successful probes.
  */
 const metricsOfService =
   new Set(routes.map(({ route }) => watchedAs(route))).size +

@@ -49,7 +49,8 @@ const workMilliseconds = 5
 /**
  * Fakes Stripe's API for refunds and charges on loopback, with all state in memory. Every charge ch_… exists in every
  * account acct_…, with 1000 euros captured. Names have effects: ch_slow_… delays the first response for a key until it
- * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, refunds of ch_pending_… stay pending, and a bank returns those of ch_returned_….
+ * is too late, ch_declined_… is rejected, ch_down_… fails twice for a key, refunds of ch_pending_… stay pending
+ * until POST /charges/ID/pay, and a bank returns those of ch_returned_….
  * Events go to the webhook endpoints that were created.
  * @param options.port a free one if absent
  */

@@ -11,43 +11,43 @@ const minuteMilliseconds = 60_000
  * Returns whether only the provider can complete a refund: one that it accepted and has not settled, or one that an event
  * settled without the provider's facts. A pending refund that it has not accepted has its saga.
  */
-export function isOpen({ status, provider_refund_id, currency }: Refund): boolean {
+export function isUnsettled({ status, provider_refund_id, currency }: Refund): boolean {
   if (status === 'pending') return provider_refund_id !== undefined
   return status !== 'failed' && (provider_refund_id === undefined || currency === undefined)
 }
 
 /** Returns a refund after a change, with the sort key of its entry as long as it is open. */
-export function withOpenEntry({ open_entry, ...refund }: Refund, settings: Settings): Refund {
-  if (!isOpen(refund)) return refund
+export function withUnsettledEntry({ unsettled_entry, ...refund }: Refund, settings: Settings): Refund {
+  if (!isUnsettled(refund)) return refund
   const first = timeOf(refund.id) + settings['refunds.pendingMinutes'] * minuteMilliseconds
-  return { ...refund, open_entry: open_entry ?? entryAt(first, refund.id) }
+  return { ...refund, unsettled_entry: unsettled_entry ?? entryAt(first, refund.id) }
 }
 
 /** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
-export function openEntryWrites(before: Refund, after: Refund): Write[] {
-  const { open_entry: old } = before
-  const { open_entry: current, tenant_id: tenant } = after
+export function unsettledEntryWrites(before: Refund, after: Refund): Write[] {
+  const { unsettled_entry: old } = before
+  const { unsettled_entry: current, tenant_id: tenant } = after
   if (old === current) return []
-  const removed = old === undefined ? [] : [removeOpenEntry(pendingKeyOf('open-refund', old))]
+  const removed = old === undefined ? [] : [removeUnsettledEntry(pendingKeyOf('unsettled-refund', old))]
   return current === undefined
     ? removed
-    : [put({ ...pendingKeyOf('open-refund', current), tenant }), ...removed]
+    : [put({ ...pendingKeyOf('unsettled-refund', current), tenant }), ...removed]
 }
 
 /** Writes the time of the next question about a refund that stays open. */
 export function nextQuestion(refund: Refund, now: number, pauses: Pauses): Write[] {
-  const { open_entry, tenant_id, id, version } = refund
-  if (open_entry === undefined) return []
-  const after = { ...refund, open_entry: laterEntry(open_entry, now, pauses) }
+  const { unsettled_entry, tenant_id, id, version } = refund
+  if (unsettled_entry === undefined) return []
+  const after = { ...refund, unsettled_entry: laterEntry(unsettled_entry, now, pauses) }
   const update = keyOf(tenant_id, 'refund', id)
-  const set = { open_entry: after.open_entry, version: version + 1 }
+  const set = { unsettled_entry: after.unsettled_entry, version: version + 1 }
   return [
     { update, set, condition: { matches: { version } }, onFailure: 'TRANSIENT.error' },
-    ...openEntryWrites(refund, after),
+    ...unsettledEntryWrites(refund, after),
   ]
 }
 
 /** Removes an entry. Another process may have removed it already. */
-export function removeOpenEntry({ pk, sk }: Key): Write {
+export function removeUnsettledEntry({ pk, sk }: Key): Write {
   return { remove: { pk, sk }, condition: 'none', onFailure: 'INTERNAL.unexpected' }
 }
