@@ -1,13 +1,13 @@
-import { type Clock, newId } from '../platform/base/clock.ts'
+import type { Clock } from '../platform/base/clock.ts'
 import type { Item } from '../platform/table/keys.ts'
-import type { Put, Table } from '../platform/table/table.ts'
+import type { Table, Write } from '../platform/table/table.ts'
 
 /** The tenants that have subscribers. One item, so that a relay learns all of them with one read. */
 interface SubscribedTenants {
-  /** Absent if the list is not known: then any tenant may have some. */
-  tenants?: readonly string[]
-  /** Changes with each write; absent before the first. */
-  version?: string
+  /** Null or absent if the list is not known: then any tenant may have some. */
+  tenants?: readonly string[] | null
+  /** The number of changes; absent before the first. */
+  version?: number
 }
 
 export const subscribedTenantsKey = { pk: 'subscribed-tenants', sk: 'subscribed-tenants' }
@@ -49,12 +49,13 @@ export async function readSubscribedTenants(table: Pick<Table, 'get'>): Promise<
   return ((await table.get(subscribedTenantsKey)) ?? {}) as Item & SubscribedTenants
 }
 
-/**
- * Returns the write that belongs to a new subscriber. From then on the list is not known, until the sweep has made it from all
- * subscribers again.
- */
-export function forgetSubscribedTenants(clock: Clock): Put {
-  return { item: { ...subscribedTenantsKey, version: newId(clock) }, condition: 'none' }
+/** The write of a new subscriber: the list is not known, until the sweep has made it from all subscribers again. */
+export const forgetSubscribedTenants: Write = {
+  update: subscribedTenantsKey,
+  set: { tenants: null },
+  increment: ['version'],
+  condition: 'none',
+  onFailure: 'INTERNAL.unexpected',
 }
 
 /**
@@ -66,14 +67,14 @@ export function forgetSubscribedTenants(clock: Clock): Put {
 export async function keepSubscribedTenants(
   stored: SubscribedTenants,
   tenants: readonly string[],
-  { table, clock }: { table: Pick<Table, 'put'>; clock: Clock },
+  { table }: { table: Pick<Table, 'put'> },
 ): Promise<void> {
-  const names = [...new Set(tenants)].sort()
-  const isKnown = names.length <= maxTenants
-  if (JSON.stringify(isKnown ? names : undefined) === JSON.stringify(stored.tenants)) return
+  const sorted = [...new Set(tenants)].sort()
+  const names = sorted.length <= maxTenants ? sorted : null
   const { version } = stored
+  if (version !== undefined && JSON.stringify(names) === JSON.stringify(stored.tenants)) return
   await table.put({
-    item: { ...subscribedTenantsKey, version: newId(clock), ...(isKnown && { tenants: names }) },
+    item: { ...subscribedTenantsKey, tenants: names, version: (version ?? 0) + 1 },
     condition: version === undefined ? { absent: true } : { matches: { version } },
   })
 }

@@ -5,7 +5,6 @@ import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
 import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { forgetSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
 import { createSubscriber } from '#shared/subscribers/subscriber.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import type { Service } from '#test/support/service.ts'
@@ -115,7 +114,7 @@ export async function runDeliveries(
   await run('sweep no subscribers', () => sweep())
   // Another id could share its partition with the slots of the tenant, which would add to the load of both.
   const subscriber = subscriberOf({ id: '0192f3a4-5b6c-7d8e-9f01-23456789ab01' })
-  await unmeasured.transact([...createSubscriber(subscriber), forgetSubscribedTenants(systemClock)])
+  await unmeasured.transact(createSubscriber(subscriber))
   await sweep(unmeasured)
   await run('sweep a subscriber without waiting deliveries', () => sweep())
   await run('queue the delivery of an event', fanOut)

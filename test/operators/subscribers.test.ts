@@ -93,7 +93,7 @@ describe('subscribers create', () => {
     const { version } = await readSubscribedTenants(operator.table)
     const condition = version === undefined ? { absent: true as const } : { matches: { version } }
     const pk = 'subscribed-tenants'
-    await operator.table.put({ item: { pk, sk: pk, tenants: [], version: 'v' }, condition })
+    await operator.table.put({ item: { pk, sk: pk, tenants: [], version: (version ?? 0) + 1 }, condition })
     expect((await read(operator.table))(tenant)).toBe(false)
     await create()
     expect((await read(operator.table))(tenant)).toBe(true)

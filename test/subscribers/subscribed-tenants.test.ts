@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import {
-  forgetSubscribedTenants,
   readSubscribedTenants,
   type SubscriberCheck,
   subscribedMilliseconds,
@@ -19,11 +18,9 @@ beforeEach(() => {
   readSubscribers = () => read(runtime.table)
 })
 
-/** Registers a subscriber as the command does. */
 async function register(tenant: string, id: string): Promise<Subscriber> {
   const subscriber = subscriberOf({ tenant_id: tenant, id })
-  const forget = forgetSubscribedTenants(runtime.clock)
-  await runtime.table.transact([...createSubscriber(subscriber), forget])
+  await runtime.table.transact(createSubscriber(subscriber))
   return subscriber
 }
 

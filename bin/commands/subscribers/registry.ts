@@ -1,6 +1,6 @@
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { forgetSubscribedTenants, subscribedMilliseconds } from '#shared/subscribers/subscribed-tenants.ts'
+import { subscribedMilliseconds } from '#shared/subscribers/subscribed-tenants.ts'
 import {
   changeSubscriber,
   countRegistration,
@@ -72,7 +72,6 @@ export async function createSubscriberOf(
       )
     const changes = [
       ...createSubscriber(created),
-      forgetSubscribedTenants(clock),
       countRegistration(tenant, counted),
       auditOfSubscriber(operator, ref, 'subscriber.create', values),
     ]
