@@ -5,14 +5,13 @@ import { routes } from '#functions/routes.ts'
 import { checkConcurrency } from '#lib/check-concurrency.ts'
 import { checkOperations } from '#lib/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
-import { freezes } from '#lib/freeze.ts'
 import { functionEntries } from '#lib/function-entries.ts'
-import { releaseOf } from '#lib/release.ts'
-import { StageError, stageNamed } from '#lib/stage.ts'
+import { StageError } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { bundle } from './build/bundle.ts'
-import { loadSettings, localProfile } from './build/settings-file.ts'
+import { deploymentFlags } from './build/deployment-flags.ts'
+import { loadSettings } from './build/settings-file.ts'
 
 /**
  * Synthesizes the CDK app: `cdk synth -c stage=NAME -c settings=FILE`. The local stage has a
@@ -22,10 +21,7 @@ import { loadSettings, localProfile } from './build/settings-file.ts'
 async function synthesize(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
-  const stage = stageNamed(app.node.tryGetContext('stage'))
-  const release = releaseOf(stage, app.node.tryGetContext('release'))
-  const flags = deploymentFlags(app)
-  const profile = profileOf(app, stage.name)
+  const { stage, profile, ...flags } = deploymentFlags((name) => app.node.tryGetContext(name))
   const settings = await loadSettings(profile, stage.name)
   // The local AWS has a fixed account and region.
   const env = stage.onAws ? environmentOf(settings, profile) : {}
@@ -36,21 +32,8 @@ async function synthesize(): Promise<void> {
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
-  new CommerceStack(app, { stage, settings, codes, release, env, ...flags })
+  new CommerceStack(app, { stage, settings, codes, env, ...flags })
   app.synth()
-}
-
-function deploymentFlags(app: App) {
-  const flag = (name: string, on: string) => {
-    const value: unknown = app.node.tryGetContext(name)
-    if (value === undefined || value === on) return value === on
-    throw new StageError(`-c ${name}=${value} is unknown: it is ${on}, or not given`)
-  }
-  const value: unknown = app.node.tryGetContext('freeze')
-  const freeze = freezes.find((one) => one === value)
-  if (value !== freeze)
-    throw new StageError(`-c freeze=${value} is unknown: it is ${freezes.join(' or ')}, or not given`)
-  return { bypassesRollout: flag('rollout', 'bypass'), freeze }
 }
 
 /**
@@ -64,13 +47,6 @@ function environmentOf({ 'aws.environment': environment }: Settings, profile: st
       `the credentials are of account ${account}, but ${profile} is for account ${environment.account}: set AWS_PROFILE`,
     )
   return environment ?? {}
-}
-
-function profileOf(app: App, stage: string): string {
-  const file: unknown = app.node.tryGetContext('settings')
-  if (typeof file === 'string') return file
-  if (stage === 'local') return localProfile
-  throw new StageError(`stage ${stage} needs a settings profile: name it with -c settings=FILE`)
 }
 
 try {

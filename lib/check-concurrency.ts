@@ -1,10 +1,12 @@
+import { chunksAtOnce } from '#shared/imports/import-steps.ts'
+import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { provisionedExecutions, takenExecutions } from './provisioned-concurrency.ts'
 import { reservedConcurrency, type Stage } from './stage.ts'
 
 /** AWS Lambda keeps this part of an account's quota for functions without a reservation. */
-const unreserved = 100
+export const minUnreserved = 100
 
 /** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
 const tenantDivisor = 4
@@ -30,14 +32,14 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
 function quotaProblems(stage: Stage, settings: Settings): string[] {
   const quota = settings['limits.concurrency']
   const { reserved, provisioned } = takenExecutions(stage, settings)
-  const least = reserved + provisioned + unreserved
+  const least = reserved + provisioned + minUnreserved
   if (reserved + provisioned === 0 || least <= quota) return []
   const taken = [
     ...(reserved > 0 ? [`reserves ${reserved} concurrent executions`] : []),
     ...(provisioned > 0 ? [`provisions ${provisioned} for functions without a reservation`] : []),
   ]
   return [
-    `limits.concurrency: ${quota} is too small. Stage ${stage.name} ${taken.join(' and ')}, and AWS keeps ${unreserved} for functions without a reservation: ask for a quota of at least ${least}`,
+    `limits.concurrency: ${quota} is too small. Stage ${stage.name} ${taken.join(' and ')}, and AWS keeps ${minUnreserved} for functions without a reservation: ask for a quota of at least ${least}`,
   ]
 }
 
@@ -58,17 +60,18 @@ function provisionedProblems(stage: Stage, settings: Settings): string[] {
 function importProblems({ concurrency }: Stage, settings: Settings): string[] {
   if (!concurrency) return []
   const imports = settings['imports.inProgressPerTenant']
-  const chunks = settings['imports.chunksAtOnce']
   const held = {
-    'imports.prepare': { slots: imports, key: 'imports.inProgressPerTenant' },
-    'imports.complete': { slots: imports, key: 'imports.inProgressPerTenant' },
-    'imports.rows': { slots: imports * chunks, key: 'imports.inProgressPerTenant × imports.chunksAtOnce' },
+    'imports.prepare': imports,
+    'imports.complete': imports,
+    'imports.rows': imports * chunksAtOnce,
   }
-  const unfair = Object.entries(held).flatMap(([step, { slots, key }]) => {
+  const unfair = Object.entries(held).flatMap(([step, slots]) => {
     const all = concurrency[step] ?? 0
     const most = Math.floor(all / tenantDivisor)
     return slots > most
-      ? [`${key}: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${most}`]
+      ? [
+          `imports.inProgressPerTenant: one tenant could hold ${slots} of the ${all} slots of ${step}: choose at most ${Math.floor((imports * most) / slots)}`,
+        ]
       : []
   })
   return [...unfair, ...paceProblems(concurrency['imports.rows'] ?? 0, settings)]
@@ -76,15 +79,13 @@ function importProblems({ concurrency }: Stage, settings: Settings): string[] {
 
 /** Checks that imports of the largest files, as many as hold all slots, end in half of their time limit. */
 function paceProblems(slots: number, settings: Settings): string[] {
-  const key = 'imports.timeoutSeconds'
-  const seconds = settings[key]
-  const imports = Math.ceil(slots / settings['imports.chunksAtOnce'])
-  const least = Math.ceil(
-    (2 * imports * unitsOfLargestFile(settings)) / settings['imports.writeUnitsPerSecond'],
-  )
+  const imports = Math.ceil(slots / chunksAtOnce)
+  const least = Math.ceil((2 * imports * unitsOfLargestFile(settings)) / importTimeoutSeconds)
   const reason = `${imports} imports of the largest file hold the ${slots} slots of imports.rows`
-  return seconds < least
-    ? [`${key}: ${reason}: choose at least ${least}, or more imports.writeUnitsPerSecond`]
+  return settings['imports.writeUnitsPerSecond'] < least
+    ? [
+        `imports.writeUnitsPerSecond: ${reason}: choose at least ${least}, or a smaller imports.maxRows or imports.maxBytes`,
+      ]
     : []
 }
 

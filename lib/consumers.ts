@@ -16,6 +16,12 @@ import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 import { reservedConcurrency, type Stage } from './stage.ts'
 
+/**
+ * How often a function that reads the table's stream tries a batch before the dead-letter queue. Lambda waits longer before each
+ * retry, which bridges an outage of the bus. Records live for 24 h.
+ */
+const streamAttempts = 30
+
 /** A function without a route, with its own dead-letter queue if it has one. */
 interface Consumer {
   name: string
@@ -163,7 +169,7 @@ function scheduleDaily(
  */
 function feedFromStream(
   target: Target,
-  { resources, settings }: Deployment,
+  { resources }: Deployment,
   { stream, deadLetters }: { stream: keyof typeof streamFilters; deadLetters: Queue },
 ): void {
   const streamArn = resources.table.tableStreamArn ?? ''
@@ -176,8 +182,7 @@ function feedFromStream(
     // The order of changes to one item is kept, whatever the number of concurrent batches.
     parallelizationFactor: 10,
     bisectBatchOnError: true,
-    // Lambda waits longer before each retry, which bridges an outage of the bus. Records live for 24 h.
-    retryAttempts: settings['events.maxAttempts'] - 1,
+    retryAttempts: streamAttempts - 1,
     onFailure: { bind: () => ({ destination: deadLetters.queueArn }) },
     // Changes that the function does not use do not invoke it.
     filters: [lambda.FilterCriteria.filter({ ...streamFilters[stream] })],

@@ -4,8 +4,8 @@ import type { Bucket, IBucket } from 'aws-cdk-lib/aws-s3'
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks'
 import { Construct } from 'constructs'
-import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
-import type { Settings } from '#shared/settings/register.ts'
+import { chunksAtOnce, graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 
 /** The polling interval while an earlier import of the same file is running. */
 const waitSeconds = 5
@@ -41,7 +41,6 @@ const again: sfn.RetryProps = {
 interface ImportDefinitionProps {
   functions: Readonly<Record<ImportStep, IFunction>>
   bucket: Bucket | IBucket
-  settings: Settings
 }
 
 /**
@@ -50,7 +49,7 @@ interface ImportDefinitionProps {
  */
 export function importDefinition(
   scope: Construct,
-  { functions, bucket, settings }: ImportDefinitionProps,
+  { functions, bucket }: ImportDefinitionProps,
 ): sfn.StateGraph {
   const states = new Construct(scope, 'ImportDefinition')
   const task = (id: string, step: ImportStep, paths: { resultPath?: string } = {}) => {
@@ -77,7 +76,7 @@ export function importDefinition(
     label: 'Rows',
     // An express run ends after five minutes, however long its chunk has to wait.
     mapExecutionType: sfn.StateMachineType.STANDARD,
-    maxConcurrency: settings['imports.chunksAtOnce'],
+    maxConcurrency: chunksAtOnce,
     itemReader: new sfn.S3JsonItemReader({
       bucket: bucket as IBucket,
       key: sfn.JsonPath.stringAt('$.prepared.manifest'),
@@ -103,6 +102,6 @@ export function importDefinition(
     .otherwise(new sfn.Succeed(states, 'Ended'))
   prepare.next(next)
   const graph = new sfn.StateGraph(prepare, 'the import of a file')
-  graph.timeout = Duration.seconds(settings['imports.timeoutSeconds'])
+  graph.timeout = Duration.seconds(importTimeoutSeconds)
   return graph
 }

@@ -47,7 +47,7 @@ export function stepFunctions(
 /** Creates the import workflow. Its role may invoke its steps, read manifests and run its map. */
 export function importMachine(
   scope: Construct,
-  { stage, settings, resources }: Deployment,
+  { stage, resources }: Deployment,
   steps: readonly WorkingStep[],
 ): NamedMachine {
   const { key, files } = resources
@@ -60,7 +60,6 @@ export function importMachine(
   const definition = importDefinition(scope, {
     functions: functions as Record<ImportStep, IFunction>,
     bucket: files,
-    settings,
   })
   const machine = new sfn.StateMachine(scope, 'ImportMachine', {
     stateMachineName: name,

@@ -168,7 +168,7 @@ export function hasWebAcl({ onAws, wakes }: Stage, settings: Settings): boolean 
 }
 
 /** Returns the name of a stage's deployment, which is that of its stack in every region. */
-export function deploymentName({ name }: Stage): string {
+export function deploymentName({ name }: Pick<Stage, 'name'>): string {
   return `commerce-${name}`
 }
 

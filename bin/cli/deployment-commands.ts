@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Option } from '@commander-js/extra-typings'
 import type { Settings } from '#shared/settings/register.ts'
 import { defineAddresses } from './address-commands.ts'
 import { defineDeadLetters } from './dead-letter-commands.ts'
@@ -36,17 +37,22 @@ export function defineDeploymentCommands(define: Define): void {
 function defineVerify(define: Define): void {
   define(
     'verify',
-    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. Checks of operations that `auth.operationScopes` opens to no API key are skipped, as is the mail without a `mail.sender`, and it says so. It stops at the first check that fails. With --first it asks AWS instead what the local run cannot show, once for a new stage, and changes nothing: each line has a question, its state, the answer and what was expected. It exits with 1 if an answer differs, and the line says what to change. What needs a day is asked when it is run again.',
+    'Check a deployment from outside. The checks are health, a rejected token, an unknown route and a wrong method, an order, its replay, a changed payload, a list, a rejected signature, a webhook that pays the order, an import, a mail to the mailbox simulator of Amazon SES, and an export that is too large for a response. On AWS it also checks an error of the gateway itself, and whether a page can read the export. They use an API key in a tenant of their own, which are removed at the end, also after Ctrl-C; received events, the mail and idempotency records expire. Checks of operations that `auth.operationScopes` opens to no API key are skipped, as is the mail without a `mail.sender`, and it says so. It stops at the first check that fails. With --first it asks AWS instead what the local run cannot show, once for a new stage, and changes nothing: each line has a question, its state, the answer and what was expected. It exits with 1 if an answer differs, and the line says what to change. What needs a day is asked when it is run again. With --data it asks the stored data instead whether the ledger is the paid and reversed refunds, each code has its lock, the lines of carts follow their rules, outcomes are audited, tenants are separate and nothing is pending forever. It reads an export of the table by DynamoDB, which takes minutes, costs no read units, lies in the bucket of the stack and is deleted at the end; on the local run, the table. It prints each violation with its ids, and exits with 1 if there is one.',
     'verify',
     'verify --stack commerce-prod --settings profiles/prod.json',
     'verify --first --stack commerce-staging --settings profiles/staging.json',
+    'verify --data --stack commerce-prod --settings profiles/prod.json',
   )
     .option('--first', 'ask what only AWS can answer, on the first stage there')
+    .addOption(new Option('--data', 'check what must be true of the stored data').conflicts('first'))
     .addOption(settings)
     .addOption(url)
     .addOption(stack)
-    .action(async ({ settings, url, stack, first }) => {
+    .action(async ({ settings, url, stack, first, data }) => {
       if (first) return askFirst(stack, await settingsOf(settings))
+      if (data && stack !== undefined && settings === undefined)
+        throw new UsageError('--data needs the profile of the stack: its carts follow codes.types')
+      if (data) return checkData(stack, await settingsOf(settings))
       const { verifyStack } = await import('../commands/verify/verify.ts')
       const stopped = new AbortController()
       const interrupted = new Error('verify was interrupted, and what it made is removed')
@@ -70,6 +76,18 @@ async function askFirst(name: string | undefined, settings: Settings): Promise<v
     if (answered.state === 'differs') process.exitCode = 1
   }
   for (const question of byHand) printRecord({ question, state: 'by_hand', see: 'docs/deployment.md' })
+}
+
+/** Prints what the stored data breaks, and what was checked. */
+async function checkData(name: string | undefined, settings: Settings): Promise<void> {
+  const { verifyData } = await import('../commands/verify/data/verify-data.ts')
+  const stopped = new AbortController()
+  onStopSignal(() => stopped.abort(new Error('verify was interrupted')))
+  const options = { settings, signal: stopped.signal, onViolation: printRecord }
+  const deployed = await stackOf(name)
+  const checked = await withProgress((report) => verifyData(deployed, { ...options, report }))
+  printRecord(checked)
+  if (checked.violations > 0) process.exitCode = 1
 }
 
 function defineRestore(define: Define): void {
@@ -212,13 +230,18 @@ function defineDescriptions(define: Define): void {
 function defineProfile(define: Define): void {
   define(
     'profile check',
-    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
+    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
     'profile check profiles/prod.json --stage prod',
   )
     .argument('<file>', 'the profile')
     .requiredOption('--stage <name>', 'dev, staging or prod')
     .action(async (file, { stage }) => {
       const { checkProfile } = await import('../commands/check-profile.ts')
-      printRecord(await checkProfile(file, stage))
+      const check = await checkProfile(file, stage)
+      printRecord(check)
+      const open = check.to_decide.map(({ setting }) => setting).join(', ')
+      console.error(
+        `${file} is complete for stage ${stage}.${open && ` Before customers use it, decide ${open}.`}`,
+      )
     })
 }

@@ -9,7 +9,7 @@ const localStack = 'commerce-local'
 export function defineFreeze(define: Define): void {
   define(
     'freeze',
-    'Stop all changes of the table within seconds, without a deployment: --writes lets reads go on, --all stops them too. Callers get 503 with Retry-After. Queues and sweeps wait; committed changes are still published. It returns the time after which nothing is written, once the calls in flight have ended and a request was refused, and names the running imports: they wait, and go on when the freeze ends, up to imports.timeoutSeconds after their start. After an interruption, run it again. Deployments keep the freeze with -c freeze=writes or -c freeze=all.',
+    'Stop all changes of the table within seconds, without a deployment: --writes lets reads go on, --all stops them too. Callers get 503 with Retry-After. Queues and sweeps wait; committed changes are still published. It returns the time after which nothing is written, once the calls in flight have ended and a request was refused, and names the running imports: they wait, and go on when the freeze ends, up to 12 hours after their start. After an interruption, run it again. Deployments keep the freeze with -c freeze=writes or -c freeze=all.',
     'freeze --writes --stack commerce-prod',
     'freeze --all --stack commerce-prod',
   )

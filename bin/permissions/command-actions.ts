@@ -95,7 +95,12 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'refunds list': ['dynamodb:Query'],
   'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
-  verify: ['secretsmanager:GetSecretValue', ...purging],
+  verify: [
+    'dynamodb:DescribeContinuousBackups',
+    'dynamodb:DescribeTable',
+    'secretsmanager:GetSecretValue',
+    ...purging,
+  ],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters discard': ['sqs:DeleteMessage', 'sqs:ReceiveMessage', ...inspected, ...audited],
@@ -149,6 +154,8 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'cloudformation:DescribeType',
     'cloudformation:GetTemplate',
     'dynamodb:DescribeTable',
+    'lambda:GetAccountSettings',
+    'lambda:GetFunctionConcurrency',
     'lambda:GetProvisionedConcurrencyConfig',
     'ses:GetEmailIdentity',
     'sts:GetCallerIdentity',
@@ -173,6 +180,20 @@ export const firstActions: readonly string[] = [
   'sqs:GetQueueAttributes',
   'wafv2:GetWebACL',
   'wafv2:ListAvailableManagedRuleGroupVersions',
+]
+
+/** The actions of `verify --data`. DynamoDB writes the files of an export with the permissions of its caller. */
+export const dataActions: readonly string[] = [
+  'dynamodb:DescribeExport',
+  'dynamodb:DescribeTable',
+  'dynamodb:ExportTableToPointInTime',
+  's3:AbortMultipartUpload',
+  's3:DeleteObject',
+  's3:GetEncryptionConfiguration',
+  's3:GetObject',
+  's3:ListBucket',
+  's3:PutObject',
+  's3:PutObjectAcl',
 ]
 
 /** Finds the stack that `--stack` names, and its outputs. */

@@ -1,4 +1,5 @@
-import { commandActions, findStack, firstActions } from './command-actions.ts'
+import { tableFolder } from '#shared/platform/formats/file-store.ts'
+import { commandActions, dataActions, findStack, firstActions } from './command-actions.ts'
 
 /** A statement of a policy that allows something. */
 interface Statement {
@@ -44,6 +45,7 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     Condition: { ArnLike: { 'lambda:FunctionArn': functions } },
   },
   { Sid: 'DeleteVersionsButNoFunctions', actions: /^lambda:DeleteFunction$/, Resource: `${functions}:*` },
+  { Sid: 'ReadTheQuotaOfExecutions', actions: /^lambda:GetAccountSettings$/, Resource: '*' },
   { Sid: 'WorkOnFunctions', actions: /^lambda:/, Resource: functions },
   {
     Sid: 'ChangeSchedules',
@@ -61,6 +63,16 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     actions: /^wafv2:/,
     Resource: ofService('wafv2', 'regional/ipset/commerce-*'),
   },
+  {
+    Sid: 'FindExportsOfTheTable',
+    actions: /^s3:(GetEncryptionConfiguration|ListBucket)$/,
+    Resource: 'arn:aws:s3:::commerce-*',
+  },
+  {
+    Sid: 'KeepExportsOfTheTableForADay',
+    actions: /^s3:/,
+    Resource: `arn:aws:s3:::commerce-*/${tableFolder}/*`,
+  },
   { Sid: 'ReadMetrics', actions: /^cloudwatch:/, Resource: '*' },
   { Sid: 'ManageUsers', actions: /^cognito-idp:/, Resource: ofService('cognito-idp', 'userpool/*') },
   { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns },
@@ -69,6 +81,7 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
 /** Services that encrypt with the key of the stage on behalf of a caller of these actions. */
 const encrypting = {
   dynamodb: /^dynamodb:/,
+  s3: /^s3:\w+Object$/,
   secretsmanager: /^secretsmanager:/,
   sqs: /^sqs:(Receive|Send)Message$/,
   states: /^states:/,
@@ -110,7 +123,6 @@ const procedures: readonly Statement[] = [
     Sid: 'ReadQuotasSchedulesMailAndWebAcls',
     Action: [
       'dynamodb:DescribeLimits',
-      'lambda:GetAccountSettings',
       'scheduler:ListSchedules',
       'ses:GetAccount',
       'ses:ListSuppressedDestinations',
@@ -126,12 +138,6 @@ const procedures: readonly Statement[] = [
   },
   { Sid: 'ReadTheStream', Action: 'dynamodb:DescribeStream', Resource: table },
   { Sid: 'ReportKeysOfARestoredTable', Action: 'dynamodb:UpdateContributorInsights', Resource: table },
-  {
-    // DynamoDB checks it for a restore, besides dynamodb:ConditionCheckItem.
-    Sid: 'RestoreTheTable',
-    Action: 'dynamodb:DescribeContinuousBackups',
-    Resource: table,
-  },
   {
     Sid: 'BackUpAndRestore',
     Action: [
@@ -175,7 +181,7 @@ const procedures: readonly Statement[] = [
 /** Returns the policy of operators: every command, and the procedures of the docs. */
 export function operatorPolicy(): object {
   const ofProcedures = procedures.flatMap(({ Action }) => Action)
-  const asked = firstActions.filter((action) => !ofProcedures.includes(action))
+  const asked = [...firstActions, ...dataActions].filter((action) => !ofProcedures.includes(action))
   const actions = [...Object.values(commandActions).flat(), ...asked]
   return policy([...statementsFor(actions), ...procedures])
 }

@@ -58,7 +58,7 @@ export const looks: readonly Look[] = [
   {
     id: 'ImportsRunningLong',
     impact: 'An import has been running for an hour.',
-    act: 'Find out from the execution history what takes the time. The owner of the import can cancel it. It ends a quarter of an hour after imports.timeoutSeconds at the latest.',
+    act: 'Find out from the execution history what takes the time. The owner of the import can cancel it. It ends after 12 hours and a quarter at the latest.',
     queries: errorsInLog('operations.end-abandoned'),
     commands: [`${listExecutions} RUNNING`],
     graph: measures.sharedGraphs.pending,
@@ -67,7 +67,7 @@ export const looks: readonly Look[] = [
   {
     id: 'ImportMachineFailing',
     impact: 'The workflow of an import failed. The import is marked as failed within a minute.',
-    act: 'An import that a freeze holds beyond imports.timeoutSeconds fails. Otherwise find the failed step in the execution history. The file can be sent again.',
+    act: 'An import that a freeze holds for 12 hours fails. Otherwise find the failed step in the execution history. The file can be sent again.',
     commands: [
       `${listExecutions} FAILED`,
       'aws stepfunctions get-execution-history --execution-arn EXECUTION_ARN --reverse-order',

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { BodyType } from '../platform/request/route.ts'
+import { type BodyType, defaultBodyKilobytes } from '../platform/request/route.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -36,5 +36,5 @@ export const importTypes = perSettings((settings): BodyType[] =>
 /** Returns the largest accepted body of any type, in bytes. */
 export function importBytes(settings: Settings): number {
   const inline = settings['imports.request'].includes('text/csv')
-  return inline ? settings['imports.maxBytes'].inline : settings['limits.defaultBodyKilobytes'] * 1024
+  return inline ? settings['imports.maxBytes'].inline : defaultBodyKilobytes * 1024
 }

@@ -20,6 +20,18 @@ interface PrepareResult {
   manifest: string
 }
 
+/**
+ * How long a download may take, and its minimum average rate after the first seconds, as web servers require it of their
+ * callers (Kestrel, mod_reqtimeout). The largest file of base-1 arrives in time from a host that sends 1 MB a second.
+ */
+export const fetchLimits = { deadlineSeconds: 120, graceSeconds: 5, minBytesPerSecond: 50 * 1024 }
+
+/** How a remote file is fetched. */
+export interface Download {
+  network: Network
+  limits: typeof fetchLimits
+}
+
 const maxFetches = 3
 const firstPauseMilliseconds = 1000
 const byteOrderMark = [0xef, 0xbb, 0xbf]
@@ -34,10 +46,10 @@ const endingMilliseconds = 4000
 export async function prepareImport(
   ref: OperationRef,
   context: Context & Pick<WorkContext, 'tableWithin'>,
-  network: Network = internet,
+  { network = internet, limits = fetchLimits }: Partial<Download> = {},
 ): Promise<PrepareResult> {
   try {
-    return { next: await prepare(ref, context, network), manifest: manifestKey(ref.operation_id) }
+    return { next: await prepare(ref, context, { network, limits }), manifest: manifestKey(ref.operation_id) }
   } catch (thrown) {
     const final = thrown instanceof Failure && (!thrown.retryable || thrown instanceof HostFailure)
     if (!final) throw thrown
@@ -53,13 +65,13 @@ export async function prepareImport(
 async function prepare(
   ref: OperationRef,
   context: Context,
-  network: Network,
+  download: Download,
 ): Promise<PrepareResult['next']> {
   const started = await start(ref, context)
   if (!started || isEnded(started.state)) return 'end'
   if (started.cancel_requested === 'yes') return 'complete'
   if (started.chunks_total > 0) return 'rows'
-  const operation = started.file_hash === '' ? await fetchSource(started, context, network) : started
+  const operation = started.file_hash === '' ? await fetchSource(started, context, download) : started
   if (operation.source.kind === 'url') {
     const result = await reserve(operation, context)
     if (result !== 'reserved') return result
@@ -80,8 +92,8 @@ async function start(
 }
 
 /** Stores the remote file of an operation. It is fetched once, so every later step reads the same bytes. */
-async function fetchSource(operation: Operation, context: Context, network: Network): Promise<Operation> {
-  const file_hash = await storeFile(operation, context, network)
+async function fetchSource(operation: Operation, context: Context, download: Download): Promise<Operation> {
+  const file_hash = await storeFile(operation, context, download)
   await update(operation, { file_hash }, context)
   return { ...operation, file_hash }
 }
@@ -149,10 +161,9 @@ async function update(
 async function storeFile(
   { id, source }: Operation,
   { files, settings, budget, clock }: Pick<Context, 'files' | 'settings' | 'budget' | 'clock'>,
-  network: Network,
+  { network, limits: { deadlineSeconds, ...limits } }: Download,
 ): Promise<string> {
   if (source.kind !== 'url') throw new Error('only a remote file is fetched')
-  const { deadlineSeconds, ...limits } = settings['imports.fetch']
   const request = {
     url: source.url,
     field: 'file_url',

@@ -3,10 +3,14 @@ import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
 import { pendingEntries } from '../platform/table/pending-entries.ts'
 import { inParallel, roundRobin, type Table } from '../platform/table/table.ts'
-import type { Settings } from '../settings/register.ts'
 import { endOperation, partialCompletion } from './end-operation.ts'
 import type { OperationRef } from './operation-store.ts'
 
+/**
+ * The time limit of an import, in seconds, waiting for others included. After a freeze of a night it still goes on. Its file is
+ * deleted after a day, and a sender should not wait that long for an answer.
+ */
+export const importTimeoutSeconds = 12 * 3600
 /** How long after its workflow's time limit an operation is ended, whatever its workflow does. */
 const graceMilliseconds = 15 * 60_000
 /** Younger operations may not have reached their workflow yet. */
@@ -20,7 +24,6 @@ const checkMilliseconds = 18_000
 interface SweepContext {
   table: Table
   clock: Clock
-  settings: Settings
 }
 
 /** The result of one run of the sweeper. */
@@ -42,7 +45,7 @@ export interface SweepResult {
  */
 export async function endAbandoned(
   workflow: Workflow,
-  { table, clock, settings }: SweepContext,
+  { table, clock }: SweepContext,
   limit: number = maxChecks,
 ): Promise<SweepResult> {
   const until = clock.now() + checkMilliseconds
@@ -54,7 +57,7 @@ export async function endAbandoned(
   const chosen = fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))
   await inParallel(chosen, async (ref) => {
     if (clock.now() > until) return
-    const result = await check(ref, workflow, { table, clock, settings }).catch(() => 'left' as const)
+    const result = await check(ref, workflow, { table, clock }).catch(() => 'left' as const)
     if (result !== 'running') swept[result] += 1
   })
   return swept
@@ -82,9 +85,9 @@ function rotated<T>(items: readonly T[], by: number): T[] {
 async function check(
   ref: OperationRef,
   workflow: Workflow,
-  { table, clock, settings }: SweepContext,
+  { table, clock }: SweepContext,
 ): Promise<'started' | 'ended' | 'running'> {
-  const limit = settings['imports.timeoutSeconds'] * 1000 + graceMilliseconds
+  const limit = importTimeoutSeconds * 1000 + graceMilliseconds
   const late = clock.now() > timeOf(ref.operation_id) + limit
   if (!late) {
     const state = await workflow.stateOf(ref.operation_id)

@@ -51,13 +51,14 @@ export function readProfile(profile: unknown, source: string, known: readonly st
   const unknown = [...given.keys()].filter((key) => !Object.hasOwn(register, key))
   const problems = [...known, ...unknown.map((key) => `  ${key}: unknown setting`)]
   for (const key of Object.keys(register) as SettingKey[]) {
-    const { description, schema } = register[key]
+    const { kind, description, schema } = register[key]
+    const about = `${description} (kind: ${kind}).`
     const result = v.safeParse(schema, given.get(key))
-    if (!given.has(key)) problems.push(`  ${key}: missing. ${description}.`)
+    if (!given.has(key)) problems.push(`  ${key}: missing. ${about}`)
     else if (result.success) settings[key] = result.output
     else {
       const [first, ...others] = result.issues.map((issue) => `  ${key}${at(issue)}: ${problemOf(issue)}.`)
-      problems.push(`${first} ${description}.`, ...others)
+      problems.push(`${first} ${about}`, ...others)
     }
   }
   if (problems.length === 0) problems.push(...conflictsOf(settings as Settings))

@@ -124,7 +124,7 @@ function isStale(
 ): boolean {
   const { occurred_at, event_id } = known ?? {}
   if (occurred_at === undefined || event_id === undefined) return false
-  const latest = now + settings['webhooks.futureSeconds'] * 1000
+  const latest = now + settings['webhooks.windowSeconds'] * 1000
   return Date.parse(occurred_at) <= latest && !isBefore({ occurred_at, event_id }, event)
 }
 

@@ -41,7 +41,7 @@ export async function handleEvent(
   if (!item) throw new ReportableError('an event was queued that is not in the inbox')
   if (item.state !== 'received') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent
-  const correlation = { id: item.correlation_id, trace: traceOf(event, settings) }
+  const correlation = { id: item.correlation_id, trace: traceOf(event) }
   const isOfStripe = item.sk === 'stripe'
   const line = { eventId: event.event_id, eventType: event.type, correlation }
   try {

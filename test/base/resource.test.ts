@@ -14,8 +14,7 @@ const Parcel = defineResource({
     id: v.string(),
     tenant_id: v.string(),
     weight: {
-      request: (settings: Settings) =>
-        v.pipe(v.number(), v.maxValue(settings['orders.limits'].amountMinorMax)),
+      request: (settings: Settings) => v.pipe(v.number(), v.maxValue(settings['imports.maxRows'])),
       view: v.number(),
     },
     note: {
@@ -44,8 +43,7 @@ describe('the request of a resource', () => {
   })
 
   test('has the limits of the settings, and views have none', () => {
-    const limits = { ...localSettings['orders.limits'], amountMinorMax: 2 }
-    const settings = { ...showing('weight'), 'orders.limits': limits }
+    const settings = { ...showing('weight'), 'imports.maxRows': 2 }
     expect(v.is(Parcel.request(settings), { weight: 3 })).toBe(false)
     expect(v.parse(Parcel.view(settings), Parcel.viewOf(parcel))).toEqual({ id: 'p1', weight: 3 })
   })

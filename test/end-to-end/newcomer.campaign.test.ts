@@ -296,7 +296,7 @@ test('the served guide runs as it is written', async () => {
   expect(outputs[0]).toMatch(/^HTTP\/1.1 201.*idempotency-status: stored/is)
 })
 
-test('checks the profiles of the examples and synthesizes both stages', async () => {
+test('checks the profiles of the examples and synthesizes all stages on AWS', async () => {
   const [dev = '', , prod = ''] = blocksOf(readme, 'Deploying to AWS')
   const without = (lines: string, ...parts: string[]) =>
     lines
@@ -309,6 +309,8 @@ test('checks the profiles of the examples and synthesizes both stages', async ()
   )
   expect(checked).toMatchObject({ code: 0, output: expect.stringContaining('"decided":1') })
   expect(await here.shell(prod)).toMatchObject({ code: 0 })
+  const staging = prod.replaceAll(/(profiles\/|stage[ =])prod/g, '$1staging')
+  expect(await here.shell(staging)).toMatchObject({ code: 0 })
   const templates = readdirSync(join(here.folder, 'cdk.out')).filter((name) =>
     name.endsWith('.template.json'),
   )

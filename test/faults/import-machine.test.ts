@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { endAbandoned } from '#shared/operations/end-abandoned.ts'
+import { endAbandoned, importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
@@ -148,10 +148,10 @@ describe('an operation without a workflow', () => {
     expect((await service.read('asked', canceled)).json.state).toBe('canceled')
     const late = await begin('late')
     const running: Workflow = { start: async () => {}, stateOf: async () => 'running' }
-    const { oldest } = await endAbandoned(running, later(service.settings['imports.timeoutSeconds'] * 1000))
+    const { oldest } = await endAbandoned(running, later(importTimeoutSeconds * 1000))
     expect(oldest).toBeLessThanOrEqual(timeOf(late))
     expect((await service.read('late', late)).json.state).toBe('pending')
-    await endAbandoned(running, later((service.settings['imports.timeoutSeconds'] + 15 * 60) * 1000 + 60_000))
+    await endAbandoned(running, later((importTimeoutSeconds + 15 * 60) * 1000 + 60_000))
     expect((await service.read('late', late)).json.error.code).toBe('DEPENDENCY.timeout')
   })
 })

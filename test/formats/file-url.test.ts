@@ -1,9 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { fail } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { outcome } from '#test/support/outcome.ts'
-import { editor, type ImportService, startImports } from '../imports/import-service.ts'
-import { localSettings } from '../support/settings.ts'
+import { editor, startImports } from '../imports/import-service.ts'
 import { serving } from './file-network.ts'
 
 const service = await startImports()
@@ -78,25 +77,22 @@ describe('an import by file_url', () => {
 
 describe('a host that is too slow', () => {
   const limits = { deadlineSeconds: 60, graceSeconds: 0.05, minBytesPerSecond: 1000 }
-  let impatient: ImportService
-  beforeAll(async () => {
-    impatient = await startImports({ settings: { ...localSettings, 'imports.fetch': limits } })
-  })
 
   /** Runs an import from a host that stops after the head. @returns the invoked steps */
   async function runSlow(tenant: string, onRequest: () => void) {
     const as = { ...editor, tenant }
     const body = { file_url: 'https://files.example/slow.csv' }
-    const { json } = await impatient.call({ method: 'POST', path: '/imports', as, body })
+    const { json } = await service.call({ method: 'POST', path: '/imports', as, body })
     const steps: string[] = []
-    await impatient.run(tenant, json.operation_id, {
+    await service.run(tenant, json.operation_id, {
       network: serving(['silent'], { onRequest }),
+      limits,
       around: (step, _input, work) => {
         steps.push(step)
         return work()
       },
     })
-    return { steps, operation: (await impatient.read(tenant, json.operation_id)).json }
+    return { steps, operation: (await service.read(tenant, json.operation_id)).json }
   }
 
   test('fails the operation after one request, and the workflow does not retry the step', async () => {
@@ -114,7 +110,7 @@ describe('a host that is too slow', () => {
   })
 
   test('fails the operation even if the budget of the step ends', async () => {
-    const { table } = impatient.steps
+    const { table } = service.steps
     const spent = new Proxy(table, {
       get: () => async () => {
         throw fail('DEPENDENCY.timeout')
@@ -122,10 +118,10 @@ describe('a host that is too slow', () => {
     })
     let current: Table = table
     const swapping = new Proxy(table, { get: (_, name) => Reflect.get(current, name) })
-    Object.assign(impatient.steps, { table: swapping })
+    Object.assign(service.steps, { table: swapping })
     const { operation } = await runSlow('spent', () => {
       current = spent
-    }).finally(() => Object.assign(impatient.steps, { table }))
+    }).finally(() => Object.assign(service.steps, { table }))
     expect(operation.state).toBe('failed')
   })
 })

@@ -1,11 +1,10 @@
 import { completeImport, failImport } from '#shared/imports/end-import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import type { ImportStep } from '#shared/imports/import-steps.ts'
-import { prepareImport } from '#shared/imports/prepare-import.ts'
+import { type Download, prepareImport } from '#shared/imports/prepare-import.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation, type OperationRef } from '#shared/operations/operation-store.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
-import type { Network } from '#shared/platform/formats/fetch-file.ts'
 import type { WorkContext } from '#shared/platform/request/context.ts'
 import { type Item, keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
@@ -31,8 +30,7 @@ export interface ImportService extends Service {
   customers(tenant: string): Promise<Item[]>
 }
 
-export interface RunOptions {
-  network?: Network
+export interface RunOptions extends Partial<Download> {
   /** Wraps each call of a step. */
   around?: (step: ImportStep, input: unknown, work: () => Promise<unknown>) => Promise<unknown>
   waited?: () => Promise<void>
@@ -59,9 +57,13 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
   })
   const definition = importStates()
 
-  function worldOf({ network, around = (_step, _input, work) => work(), waited }: RunOptions): MachineWorld {
+  function worldOf({
+    around = (_step, _input, work) => work(),
+    waited,
+    ...download
+  }: RunOptions): MachineWorld {
     const work: Record<ImportStep, (input: never) => Promise<unknown>> = {
-      prepare: (input) => prepareImport(input, as('imports.prepare'), network),
+      prepare: (input) => prepareImport(input, as('imports.prepare'), download),
       rows: (input) => importRows(input, as('imports.rows')),
       complete: (input) => completeImport(input, as('imports.complete')),
       fail: (input) => failImport(input, as('imports.fail')),

@@ -4,7 +4,6 @@ import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { importDefinition } from '#lib/import-definition.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
-import { localSettings } from '#test/support/settings.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: states have any shape
 type Json = any
@@ -18,7 +17,7 @@ export function importStates(): Json {
     return [step, LambdaFunction.fromFunctionArn(stack, step, functionArn)]
   })
   const bucket = Bucket.fromBucketName(stack, 'Files', 'bucket')
-  const props = { functions: Object.fromEntries(functions), bucket, settings: localSettings }
+  const props = { functions: Object.fromEntries(functions), bucket }
   return stack.resolve(importDefinition(stack, props).toGraphJson())
 }
 

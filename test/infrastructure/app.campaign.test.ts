@@ -33,18 +33,6 @@ describe('wrong settings are reported in one message, without a stack trace', ()
 
   test.each([
     ['an unknown stage', { stage: 'nowhere' }, /^there is no stage 'nowhere': choose one of .*\n$/],
-    ['no stage', {}, /^no stage given: choose one of .*\n$/],
-    [
-      'an unknown rollout',
-      { stage: 'prod', release, rollout: 'fast' },
-      /^-c rollout=fast is unknown: it is bypass, or not given\n$/,
-    ],
-    ['no release', { stage: 'prod' }, /^stage prod needs a release: .*\n$/],
-    [
-      'a stage on AWS without a profile',
-      { stage: 'prod', release },
-      /^stage prod needs a settings profile: .*\n$/,
-    ],
     [
       'a missing profile',
       { stage: 'prod', release, settings: '/none.json' },

@@ -4,6 +4,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import { checkConcurrency } from '#lib/check-concurrency.ts'
 import { functionEntries, pascalCase, unknownRoute } from '#lib/function-entries.ts'
 import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
+import { refusalMilliseconds } from '#shared/login/sign-in.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { naming } from '#test/support/naming.ts'
@@ -77,7 +78,7 @@ describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) =
 
   test('the gateway passes no more logins than there are slots, so strangers get 429 and no 503', () => {
     const { requestsPerSecond = 0, burst = 0 } = settings['limits.gateway'].byOperation['login.sign-in'] ?? {}
-    const seconds = settings['login.refusalMilliseconds'] / 1000
+    const seconds = refusalMilliseconds / 1000
     expect(burst + requestsPerSecond * seconds).toBeLessThanOrEqual(reservedFor('login.sign-in') ?? 0)
   })
 
@@ -99,8 +100,7 @@ describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) =
 describe('a profile is refused', () => {
   const concurrency = reservedConcurrency(stageNamed('prod'), localSettings) ?? {}
   const reserved = Object.values(concurrency).reduce((sum, one) => sum + one, 0)
-  const many = { 'imports.chunksAtOnce': 1, 'imports.writeUnitsPerSecond': 10_000 }
-  const large = { 'imports.writeUnitsPerSecond': 1000, 'imports.maxRows': 597_600 }
+  const large = { 'imports.maxRows': 1_697_600 }
 
   test.each<[string, string, Partial<Settings>, Partial<Settings>, ...string[]]>([
     [
@@ -111,26 +111,20 @@ describe('a profile is refused', () => {
       `limits.concurrency … ${reserved + 99} … prod … ${reserved} … 100 … ${reserved + 100}`,
     ],
     [
-      'one tenant could hold more than a quarter of the slots that prepare or end imports',
+      'one tenant could hold more than a quarter of the slots of a step of imports',
       'prod',
-      { 'imports.inProgressPerTenant': 5, ...many },
-      { 'imports.inProgressPerTenant': 6, ...many },
+      { 'imports.inProgressPerTenant': 5 },
+      { 'imports.inProgressPerTenant': 6 },
       'imports.inProgressPerTenant … 6 … imports.prepare … 5',
       'imports.inProgressPerTenant … 6 … imports.complete … 5',
-    ],
-    [
-      'one tenant could hold more than a quarter of the slots for rows',
-      'prod',
-      { 'imports.chunksAtOnce': 5 },
-      { 'imports.chunksAtOnce': 6 },
-      'imports.inProgressPerTenant … imports.chunksAtOnce … 30 … imports.rows … 25',
+      'imports.inProgressPerTenant … 30 … imports.rows … 5',
     ],
     [
       'imports of the largest file in all slots would not end in half of their time',
       'prod',
-      { 'imports.timeoutSeconds': 28_000, ...large },
-      { 'imports.timeoutSeconds': 27_999, ...large },
-      'imports.timeoutSeconds … imports.rows … 28000 … imports.writeUnitsPerSecond',
+      { 'imports.writeUnitsPerSecond': 1667, ...large },
+      { 'imports.writeUnitsPerSecond': 1666, ...large },
+      'imports.writeUnitsPerSecond … imports.rows … 1667 … imports.maxRows',
     ],
   ])('if %s', (_, stage, good, bad, ...problems) => {
     expect(problemsOf(stage, good)).toEqual([])

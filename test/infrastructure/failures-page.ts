@@ -24,6 +24,10 @@ requests of a quarter of an hour. A route with less than twelve requests an hour
 total in the table ‘Failed requests by operation’ shows it. The hour of the alarms of routes with a latency budget ends
 later: such an alarm may last for an hour after the last failure. During an outage several alarms are raised at once, because a page that
 hides behind another one costs 0.50 USD a month: let the incident service group them.
+
+Nothing notices at once that somebody turns off the deletion protection or the point-in-time recovery of the table. AWS reports such
+calls only to a trail of CloudTrail, which belongs to the account and not to the stack. \`npx commerce verify\`, which runs after each
+deployment, fails on them, and the backups of AWS Backup go on meanwhile.
 `
 }
 

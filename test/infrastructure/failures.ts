@@ -361,6 +361,21 @@ const ofTheRest: readonly Failure[] = [
     signals: [{ metric: 'successful_probes', at: never }],
   },
   {
+    kind: 'The key is disabled, its deletion is scheduled, or the table is deleted',
+    before: 1,
+    alarm: 'ApiFailing',
+    minutes: 1,
+    signals: failing('orders.create', each(30)),
+  },
+  {
+    kind: 'The same at night, without a request',
+    before: 1,
+    alarm: 'SagasFinishNotRunning',
+    minutes: 10,
+    givenUp: 'Nine minutes in which nobody called: the functions that run each minute read the table.',
+    signals: [errorOf('sagas.finish')],
+  },
+  {
     kind: 'The bus cannot use its key',
     before: 1,
     alarm: 'EventBusDeadLettersPresent',

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
 import { pascalCase } from '#lib/function-entries.ts'
-import { importSteps } from '#shared/imports/import-steps.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { chunksAtOnce, importSteps } from '#shared/imports/import-steps.ts'
+import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { propertiesOf, templatesOf } from './synthesis.ts'
 
 const { template } = await templatesOf('prod')
@@ -18,7 +18,7 @@ const tasks: [string, any][] = Object.entries<any>({ ...states, ...ofChunk }).fi
 
 describe('the import workflow', () => {
   test('times out as set', () => {
-    expect(TimeoutSeconds).toBe(localSettings['imports.timeoutSeconds'])
+    expect(TimeoutSeconds).toBe(importTimeoutSeconds)
   })
 
   test.each(steps)('runs $name within its timeout, and retries it', ({ name, step }) => {
@@ -37,7 +37,7 @@ describe('the import workflow', () => {
 
   test('runs the chunks of the manifest in parallel, and discards their results', () => {
     expect(rows).toMatchObject({
-      MaxConcurrency: localSettings['imports.chunksAtOnce'],
+      MaxConcurrency: chunksAtOnce,
       ItemReader: {
         Resource: expect.stringMatching(/:states:::s3:getObject$/),
         ReaderConfig: { InputType: 'JSON' },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { stageNames } from '#lib/stage.ts'
 import { withDomain } from './stage-settings.ts'
-import { resourcesOf, synthesize } from './synthesis.ts'
+import { type Resource, resourcesOf, synthesize } from './synthesis.ts'
 
 /** The most characters of a name, and the property that sets it. Without it, CloudFormation generates a name. */
 const limits: Record<string, [property: string, characters: number]> = {
@@ -67,7 +67,8 @@ const others = [
 const suffix = `-${'X'.repeat(13)}`
 const longest = stageNames.toSorted((a, b) => b.length - a.length)[0] ?? ''
 const stackName = `commerce-${longest}`
-const { stacks } = await synthesize(longest, { changes: { ...withDomain, 'otp.deliveredOn': 'delivery' } })
+const changes = { ...withDomain, 'otp.deliveredOn': 'delivery' }
+const { stacks } = await synthesize(longest, { changes })
 const ids = Object.values(stacks).flatMap((template) =>
   resourcesOf(template, 'AWS::CloudFormation::Stack').map(([id]) => id),
 )
@@ -84,9 +85,13 @@ function prefixOf(path: string): string {
   return `${outer}-${id}${suffix}`
 }
 
+function valueAtPath(properties: Resource['Properties'], path: string) {
+  return path.split('.').reduce((value, name) => value?.[name], properties)
+}
+
 function nameOf({ id, Type, Properties, in: stack }: (typeof resources)[number]): string {
   const [property = ''] = limits[Type] ?? []
-  const given = property.split('.').reduce((value, name) => value?.[name], Properties)
+  const given = valueAtPath(Properties, property)
   // A name with references has no generated part, and is tested where it is built.
   if (given !== undefined) return typeof given === 'string' ? given : ''
   return shortened.includes(Type) ? '' : `${stack}-${id}${suffix}`
@@ -103,4 +108,34 @@ describe.each(Object.entries(limits))('a name of %s', (type, [, characters]) => 
   test(`has at most ${characters} characters on the stage with the longest name`, () => {
     expect(names.filter((name) => name.length > characters)).toEqual([])
   })
+})
+
+/** Their names are unique within another resource, or need not be unique. */
+const repeatable = [
+  ...['ApiGateway::Stage', 'Backup::BackupPlan', 'Backup::BackupSelection', 'CodeDeploy::DeploymentGroup'],
+  ...['Cognito::UserPoolClient', 'IAM::Policy', 'Lambda::Alias', 'Logs::MetricFilter'],
+  'SES::ConfigurationSetEventDestination',
+].map((type) => `AWS::${type}`)
+
+test('only the domain and the mail identity of the profile can be those of another stage', async () => {
+  const properties = Object.entries({
+    ...limits,
+    'AWS::ApiGateway::DomainName': ['DomainName'] as const,
+    'AWS::SES::EmailIdentity': ['EmailIdentity'] as const,
+  }).filter(([type]) => !repeatable.includes(type))
+  const namesOf = (all: readonly Resource[]) =>
+    properties.flatMap(([type, [property]]) =>
+      all.flatMap(({ Type, Properties }) => {
+        const name = Type === type && JSON.stringify(valueAtPath(Properties, property))
+        // A name with a reference differs between stacks.
+        return name && !name.includes('{') ? [`${type} ${name}`] : []
+      }),
+    )
+  const { stacks: prod } = await synthesize('prod', { changes })
+  const ofProd = namesOf(Object.values(prod).flatMap((template) => Object.values(template.Resources)))
+  expect(ofProd.length).toBeGreaterThan(5)
+  expect(namesOf(resources).filter((name) => ofProd.includes(name))).toEqual([
+    'AWS::ApiGateway::DomainName "api.example.com"',
+    'AWS::SES::EmailIdentity "mail.acme.cloud"',
+  ])
 })

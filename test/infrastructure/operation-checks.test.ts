@@ -123,7 +123,7 @@ test.each<[object, string]>([
   [throttling('codes.restore'), 'limits.gateway … codes.restore … codes.share'],
   [
     { 'requests.timeoutHeader': { ...localSettings['requests.timeoutHeader'], minMilliseconds: 300 } },
-    'login.refusalMilliseconds … 900 … requests.timeoutHeader … 300',
+    'requests.timeoutHeader … 300 … 900',
   ],
 ])('%j is reported', (changes, problem) => {
   expect(problemsOf(routes, changes)).toContainEqual(expect.stringMatching(naming(problem)))

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { runbook } from '#bin/commands/runbook.ts'
-import { commandActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { tenantPattern } from '#shared/platform/table/keys.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -87,7 +88,13 @@ describe('the policy of operators', () => {
 
   test('permits nothing that no command needs', () => {
     const called = [...ofOperations, ...ofRunbook, ...ofRollbacks]
-    const needed = [findStack, ...firstActions, ...Object.values(commandActions).flat(), ...called]
+    const needed = [
+      findStack,
+      ...firstActions,
+      ...dataActions,
+      ...Object.values(commandActions).flat(),
+      ...called,
+    ]
     const known = new Set([...needed, ...Object.values(implied).flat()])
     expect(actions.filter((action) => !known.has(action))).toEqual([])
   })
@@ -125,7 +132,9 @@ describe('the policy of operators', () => {
 
   test('permits operators to use the key through every service that encrypts what they read', () => {
     const found = statements.filter(({ Action }) => Action.includes('kms:Decrypt'))
-    const services = ['dynamodb', 'secretsmanager', 'sqs', 'states'].map((name) => `${name}.*.amazonaws.com`)
+    const services = ['dynamodb', 's3', 'secretsmanager', 'sqs', 'states'].map(
+      (name) => `${name}.*.amazonaws.com`,
+    )
     expect(found.map(({ Condition }) => Condition?.StringLike?.['kms:ViaService'])).toEqual([services])
   })
 
@@ -147,6 +156,14 @@ describe('the policy of operators', () => {
     const [purge] = statements.filter(({ Action }) => Action === 'sqs:PurgeQueue')
     const [start = '-'] = `${purge?.Resource}`.replace('commerce-*', 'commerce-prod').split(/\*$/)
     expect(queues.filter((arn) => arn.startsWith(start))).toHaveLength(1)
+  })
+
+  test('permits operators to read no file of a tenant', () => {
+    const files = statements.filter(({ Action }) => Action.includes('s3:GetObject'))
+    const folders = files.map(
+      ({ Resource }) => /^arn:aws:s3:::commerce-\*\/exports\/(.+)\/\*$/.exec(`${Resource}`)?.[1],
+    )
+    expect(folders).toEqual([expect.not.stringMatching(tenantPattern)])
   })
 
   test('permits operators to pass the roles of backups and schedules, and no other', () => {

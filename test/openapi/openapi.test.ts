@@ -134,6 +134,26 @@ describe('openapi.json', () => {
           }
   })
 
+  test('has a valid example for every parameter', () => {
+    const ajv = new Ajv2020({ strict: false })
+    addFormats.default(ajv)
+    for (const methods of Object.values<Any>(inline.paths))
+      for (const { operationId, parameters = [] } of Object.values<Any>(methods))
+        for (const { name, schema, example } of parameters)
+          expect([operationId, name, example, ajv.validate(schema, example)]).toEqual([
+            operationId,
+            name,
+            expect.anything(),
+            true,
+          ])
+  })
+
+  test('has a server whose address a collection keeps as a variable', () => {
+    const [{ url, variables }] = kept.servers
+    expect(url).toBe('{base_url}')
+    expect(new URL(variables.base_url.default).protocol).toBe('https:')
+  })
+
   test('has examples of types of codes that the deployment has', () => {
     for (const settings of [localSettings, otherSettings]) {
       const { paths }: Any = JSON.parse(JSON.stringify(openapiDocument(settings)))
@@ -199,7 +219,6 @@ describe('openapi.json', () => {
     expect(marks).toEqual(
       expect.arrayContaining([
         [`${body}.currency`, 'orders.currencies'],
-        [`${body}.cart_id`, 'orders.limits'],
         ['paths./v1/orders.post.responses.201', 'orders.createStatus'],
         ['components.parameters.Tenant', 'auth.adminTenantParameter'],
       ]),
@@ -230,7 +249,7 @@ describe('openapi.json', () => {
     const place = resolved(other.paths['/v1/orders'].post, other)
     expect(Object.keys(place.responses)).toContain('200')
     const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
-    expect([currency['x-open-point'], cart_id.maxLength]).toEqual(['orders.currencies', 20])
+    expect([currency['x-open-point'], cart_id.maxLength]).toEqual(['orders.currencies', 128])
     // There, API keys have the permissions of a Viewer, who places no orders.
     expect(place.security).toEqual([{ bearer: ['orders:write'] }])
     expect(place['x-api-key-scopes']).toBeNull()

@@ -28,7 +28,7 @@ interface Deployed {
 }
 
 /**
- * A fake of CloudFormation, STS, DynamoDB and Lambda with the functions of one stack; some are in a nested stack. There is
+ * A fake of CloudFormation, STS, DynamoDB and Lambda with the functions of the stack of prod; some are in a nested stack. There is
  * one table, `restored-1`.
  */
 export interface FakeFunctions {
@@ -39,6 +39,11 @@ export interface FakeFunctions {
   outputs: Record<string, string>
   /** The template of the stack. */
   template: object
+  /** The templates of the other stacks, by name. */
+  others: Record<string, object>
+  /** The executions that all functions of the account may have, and what those outside of the stack reserve. */
+  quota: number
+  reservedByOthers: number
   /** The types of resources that the region does not have. */
   missingTypes: string[]
   /** The mail identities of the account. */
@@ -113,7 +118,20 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
       const Outputs = outputs.map(([OutputKey, OutputValue]) => ({ OutputKey, OutputValue }))
       return { Stacks: [{ StackStatus: fake.status, Outputs }] }
     },
-    GetTemplate: () => ({ TemplateBody: JSON.stringify(fake.template) }),
+    GetTemplate({ StackName }) {
+      const isOther = ['commerce-local', 'commerce-dev', 'commerce-staging'].includes(StackName)
+      const template = isOther ? fake.others[StackName] : fake.template
+      if (!template) throw awsError('ValidationError', `Stack with id ${StackName} does not exist`)
+      return { TemplateBody: JSON.stringify(template) }
+    },
+    GetAccountSettings() {
+      const own = [...functions.values()].reduce((sum, { reserved = 0 }) => sum + reserved, 0)
+      const UnreservedConcurrentExecutions = fake.quota - fake.reservedByOthers - own
+      return { AccountLimit: { ConcurrentExecutions: fake.quota, UnreservedConcurrentExecutions } }
+    },
+    GetFunctionConcurrency: ({ FunctionName }) => ({
+      ReservedConcurrentExecutions: functionOf(FunctionName).reserved,
+    }),
     ListStackResources: ({ StackName }) => ({
       StackResourceSummaries:
         StackName === 'nested'
@@ -204,6 +222,9 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     status: 'UPDATE_COMPLETE',
     outputs: {},
     template: {},
+    others: {},
+    quota: 1000,
+    reservedByOthers: 0,
     missingTypes: [],
     identities: [],
     functions,

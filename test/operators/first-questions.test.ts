@@ -14,6 +14,7 @@ import { localSettings } from '#test/support/settings.ts'
 const now = Date.parse('2026-02-03T12:00:00Z')
 const vault = 'commerce-staging-1234'
 const provisioned = { 'limits.provisionedConcurrency': { 'orders.create': 2 } }
+const weeklyOnly = { 'storage.backups': { ...localSettings['storage.backups'], keptDays: 0 } }
 const versions = localSettings['limits.webAcl'].managedRules
 
 let operations: Operations
@@ -32,10 +33,20 @@ const outputs = {
 let dimensions: Record<string, string[]>
 let sums: Record<string, number>
 
+/** The calls of functions and those of them that were traced, by log group. */
+let traced: Record<string, [calls: number, traced: number]>
+const tracedRows = () =>
+  Object.entries(traced).map(([log, [calls, ofThese]]) => ({
+    '@log': `111122223333:${log}`,
+    calls: String(calls),
+    traced: String(ofThese),
+  }))
+
 beforeEach(() => {
   changes = {}
   queried = []
-  query = async () => []
+  traced = { 'orders-log': [1000, 52], 'relay-log': [1000, 40], 'sagas-log': [1440, 0] }
+  query = async (text) => (text.includes('@xrayTraceId') ? tracedRows() : [])
   dimensions = {
     DaysToExpiry: ['ManagedRuleGroup', 'Vendor', 'Version', 'Region'],
     BlockedRequests: ['WebACL', 'Region', 'Rule'],
@@ -52,6 +63,9 @@ beforeEach(() => {
           ? [
               summary('AWS::Lambda::Function', 'OrdersCreate12345678', 'orders-create'),
               summary('AWS::Logs::LogGroup', 'OrdersCreateLog12345678', 'orders-log'),
+              summary('AWS::Logs::LogGroup', 'EventsRelayLog12345678', 'relay-log'),
+              summary('AWS::Logs::LogGroup', 'SagasFinishLog12345678', 'sagas-log'),
+              summary('AWS::SQS::Queue', 'CompletedBackups12345678', 'https://sqs/completed'),
             ]
           : [
               summary('AWS::Events::Rule', 'PublishedEventsRule12345678', 'commerce-staging|the-rule'),
@@ -104,21 +118,26 @@ const others = async () =>
   )
 
 test('a stage that does what the service expects has no question left but what it does not use', async () => {
-  expect(await others()).toEqual(['not_needed Does a deployment: limits.provisionedConcurrency is empty'])
+  expect(await others()).toEqual([
+    'not_needed Does the alarm: the stage has nightly backups',
+    'not_needed Does a deployment: limits.provisionedConcurrency is empty',
+  ])
   expect(queried[0]).toBe('orders-log')
 })
 
 test('a stage without web ACL, backups and provisioned concurrency is not asked about them', async () => {
   const { EventBusName, PublishedEventsDeadLettersUrl } = outputs
   changes.outputs = { EventBusName, PublishedEventsDeadLettersUrl }
-  expect((await asked()).filter(({ state }) => state === 'not_needed')).toHaveLength(7)
+  expect((await asked()).filter(({ state }) => state === 'not_needed')).toHaveLength(8)
 })
 
 test('a new stage answers later what needs a night, a Sunday, an event or a blocked request', async () => {
   dimensions = {}
   sums = {}
+  traced = { 'orders-log': [150, 2], 'relay-log': [30, 0], 'sagas-log': [60, 0] }
+  changes.settings = { ...localSettings, ...weeklyOnly }
   const waiting = (await asked()).filter(({ state }) => state === 'not_yet')
-  expect(waiting).toHaveLength(5)
+  expect(waiting).toHaveLength(8)
   expect(waiting.every(({ otherwise }) => otherwise === undefined)).toBe(true)
 })
 
@@ -179,6 +198,38 @@ describe('an answer that differs says what to change:', () => {
       },
       'imports: 3',
       'lib/table-grants.ts',
+    ],
+    [
+      'more requests are traced than the rule says',
+      () => Object.assign(traced, { 'orders-log': [1000, 400] }),
+      '400 of 1000',
+      'lib/traces.ts',
+    ],
+    [
+      'no request is traced',
+      () => Object.assign(traced, { 'orders-log': [1000, 0] }),
+      '0 of 1000',
+      'lib/traces.ts',
+    ],
+    [
+      'a schedule is traced',
+      () => Object.assign(traced, { 'sagas-log': [1440, 72] }),
+      '72 of 1440 of schedules',
+      'lib/service-function.ts',
+    ],
+    [
+      'each call of a stream is traced',
+      () => Object.assign(traced, { 'relay-log': [1000, 1000] }),
+      '1000 of 1000',
+      'lib/service-function.ts',
+    ],
+    [
+      'no backup is noted, without nightly ones',
+      () => {
+        changes.settings = { ...localSettings, ...weeklyOnly }
+      },
+      '0 messages',
+      'lib/backups.ts',
     ],
     [
       'there are too many rate rules',

@@ -29,17 +29,24 @@ interface Synthesis {
   shards?: string
   /** Whether aliases move without CodeDeploy. */
   atOnce?: boolean
+  /** The host name of the API. */
+  domain?: string
+  /** The executions that a function reserves. */
+  reserved?: number
   /** The functions that it stops, as with -c freeze. */
   stopped?: string[]
 }
 
 /** Returns a template with a table, or with one that it adopts. */
-function templateOf({ release = 'v2', restored, table, tableId = 'Table', mail }: Synthesis): object {
+function templateOf({ release = 'v2', restored, table, tableId = 'Table', mail, domain }: Synthesis): object {
   const Properties = { KeySchema: keys, ...table }
   const identity = { Type: 'AWS::SES::EmailIdentity', Properties: { EmailIdentity: mail } }
   return {
     Resources: {
       ...(restored === undefined && { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } }),
+      ...(domain !== undefined && {
+        Domain: { Type: 'AWS::ApiGateway::DomainName', Properties: { DomainName: domain } },
+      }),
       ...(mail !== undefined && { MailIdentity: identity, MailSet: { Type: 'AWS::SES::ConfigurationSet' } }),
     },
     Outputs: { TableName: { Value: restored ?? { Ref: tableId } }, Release: { Value: release } },
@@ -48,7 +55,13 @@ function templateOf({ release = 'v2', restored, table, tableId = 'Table', mail }
 
 /** Writes an assembly with a nested stack, as `cdk synth` does. The folder also has another stage. */
 function synthesize(options: Synthesis) {
-  const { environment = 'aws://111122223333/us-east-1', shards, atOnce = false, stopped = [] } = options
+  const {
+    environment = 'aws://111122223333/us-east-1',
+    shards,
+    atOnce = false,
+    stopped = [],
+    reserved,
+  } = options
   const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
   const isStopped = { Type: 'AWS::Lambda::Function', Properties: { ReservedConcurrentExecutions: 0 } }
   const stage = (stack: string, isAtOnce: boolean, record: string | undefined, frozen: string[]) => {
@@ -60,6 +73,9 @@ function synthesize(options: Synthesis) {
     write(nested, {
       Resources: {
         Live: { Type: 'AWS::Lambda::Alias', ...(!isAtOnce && { UpdatePolicy }) },
+        ...(reserved !== undefined && {
+          Function: { Type: 'AWS::Lambda::Function', Properties: { ReservedConcurrentExecutions: reserved } },
+        }),
         ...Object.fromEntries(frozen.map((id) => [id, isStopped])),
         ...(record && { Shards: { Properties: { Environment: { Variables: { STORAGE_SHARDS: record } } } } }),
       },
@@ -120,6 +136,22 @@ describe('a deployment may start', () => {
     aws.template = templateOf({ mail: 'acme.cloud' })
     aws.identities = ['acme.cloud']
     expect(await check({ mail: 'acme.cloud' })).toEqual([])
+  })
+
+  test('with a domain that the stack has already, or that no other stage has', async () => {
+    deploy('v1')
+    aws.template = templateOf({ domain: 'api.acme.cloud' })
+    aws.others = { 'commerce-staging': templateOf({ domain: 'staging.acme.cloud' }) }
+    expect(await check({ domain: 'api.acme.cloud' })).toEqual([])
+    expect(await check({ domain: 'new.acme.cloud' })).toEqual([])
+  })
+
+  test('that reserves as many executions as the account has left, with its own', async () => {
+    aws.reservedByOthers = 300
+    deploy('v1')
+    expect(await check({ reserved: 600 })).toEqual([])
+    Object.assign(aws.functions.get('relay') ?? {}, { reserved: 600 })
+    expect(await check({ reserved: 600 })).toEqual([])
   })
 
   test('if the region has one type of each service: old types are not in the registry', async () => {
@@ -310,6 +342,30 @@ describe('a deployment is refused', () => {
       ])
     },
   )
+
+  test.each([undefined, 'UPDATE_COMPLETE'])(
+    'with the domain or the mail identity of another stage: its status is %s',
+    async (status) => {
+      deploy('v1')
+      aws.status = status
+      const names = { domain: 'api.acme.cloud', mail: 'acme.cloud' }
+      aws.others = { 'commerce-staging': templateOf(names) }
+      aws.identities = ['acme.cloud']
+      expect(await check(names)).toEqual([
+        expect.stringMatching(naming('commerce-staging … api.acme.cloud … api.domain')),
+        expect.stringMatching(naming('commerce-staging … acme.cloud … mail.sender')),
+      ])
+    },
+  )
+
+  test.each([
+    ['beside another stage', 300, 601, '601 … 1000 … another stage … 300 … 100 … 1001'],
+    ['in a new account', 0, 901, '901 … 1000 … 0 … 100 … 1001'],
+  ])('that reserves more executions than the account has left, %s', async (_, others, reserved, reason) => {
+    deploy('v1')
+    aws.reservedByOthers = others
+    expect(await check({ reserved })).toEqual([expect.stringMatching(naming(reason))])
+  })
 
   test('if it stops a function with provisioned concurrency, as -c freeze does before a freeze', async () => {
     deploy('v1')

@@ -1,15 +1,17 @@
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { make } from '#bin/commands/api-keys.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
-import { verifyEdge, verifyExport, verifyMail } from '#bin/commands/verify/checks-of-aws.ts'
+import { verifyEdge, verifyExport, verifyMail, verifyProtection } from '#bin/commands/verify/checks-of-aws.ts'
 import { checksOf, type Target } from '#bin/commands/verify/requests.ts'
 import { verify, verifyScopes, verifyStack } from '#bin/commands/verify/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { accessOf } from '#test/support/fake-aws.ts'
+import { answering, type Operations } from '#test/support/fake-clients.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
 import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { naming } from '#test/support/naming.ts'
@@ -253,6 +255,53 @@ describe('a check that only AWS can pass', () => {
       settings: { ...localSettings, 'otp.deliveredOn': 'delivery' as const },
     }
     await expect(verifyMail(target, checksAt(target))).rejects.toThrow(naming('mail … delivered'))
+  })
+})
+
+describe('the protection of a table with data of customers', () => {
+  const protectedTable = {
+    DescribeTable: () => ({
+      Table: { DeletionProtectionEnabled: true, SSEDescription: { Status: 'ENABLED' } },
+    }),
+    DescribeContinuousBackups: () => recovery('ENABLED'),
+  }
+  const recovery = (PointInTimeRecoveryStatus: string) => ({
+    ContinuousBackupsDescription: { PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus } },
+  })
+  const check = (changes: Operations) => {
+    const aws = answering({ ...protectedTable, ...changes })
+    return verifyProtection('orders', aws(new DynamoDBClient({ region: 'eu-west-1' })))
+  }
+
+  test('is complete', async () => {
+    await expect(check({})).resolves.toBeUndefined()
+  })
+
+  test.each<[string, Operations, string]>([
+    [
+      'deletion protection',
+      { DescribeTable: () => ({ Table: {} }) },
+      'orders … --deletion-protection-enabled',
+    ],
+    [
+      'recovery to a point in time',
+      { DescribeContinuousBackups: () => recovery('DISABLED') },
+      'orders … update-continuous-backups',
+    ],
+    [
+      'a key',
+      {
+        DescribeTable: () => ({
+          Table: {
+            DeletionProtectionEnabled: true,
+            SSEDescription: { InaccessibleEncryptionDateTime: new Date() },
+          },
+        }),
+      },
+      'orders … key',
+    ],
+  ])('fails without %s', async (_, changes, message) => {
+    await expect(check(changes)).rejects.toThrow(naming(message))
   })
 })
 

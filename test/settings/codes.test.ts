@@ -225,11 +225,6 @@ const rows: Row[] = [
     const [rows] = Object.values(json as Record<string, { row: number }[]>)
     return [Object.keys(json), rows?.map(({ row }) => row)]
   }, [['results', 'summary'], [0, 1]]],
-  ['codes.list', { maxBytes: 8192 }, async ({ make, list, viewer }) => {
-    await each(Array(20).fill({ name: 'x'.repeat(64) }), make)
-    const { json } = await list(viewer, { page_size: '20' })
-    return [json.data.length === 20, json.next_cursor === null]
-  }, [false, false]],
 
   ['discount.cart', { header: 'X-Basket' },
     (tenant) => each(['X-Cart-Id', 'X-Basket'], async (name) => outcome(await verify(tenant, 'NONE', undefined, { headers: { [name]: 'nowhere' } }))),

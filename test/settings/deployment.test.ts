@@ -92,13 +92,8 @@ const rows: Row<Template>[] = [
   ['api.domain', { host: 'api.acme.cloud', certificateArn }, at('Domain.DomainName'), 'api.acme.cloud'],
   ['api.gatewayAddress', 'closed', at('Api.DisableExecuteApiEndpoint'), true],
   ['webhooks.maxAttempts', 3, at('Webhooks.RedrivePolicy.maxReceiveCount'), 3],
-  ['events.maxAttempts', 7, at('EventsRelayTableStream.MaximumRetryAttempts'), 6],
-  ['events.maxAttempts', 7, at('TasksEnqueueTableStream.MaximumRetryAttempts'), 6],
   ['events.replay', { archiveDays: 7 }, at('EventBusEventArchive.RetentionDays'), 7],
   ['refunds.reconcile', { hour: 2 }, at('RefundsReconcileDaily.ScheduleExpression'), 'cron(0 2 * * ? *)'],
-  ['imports.chunksAtOnce', 3,
-    (template) => JSON.parse(String(valueAt(template, 'ImportMachine.DefinitionString'))).States.Rows.MaxConcurrency,
-    3],
   ['login.tokenLifetimes', { accessMinutes: 15, refreshDays: 7 }, ({ Resources }) => {
     const { AccessTokenValidity, RefreshTokenValidity } = Resources.UsersLoginClient?.Properties ?? {}
     return [AccessTokenValidity, RefreshTokenValidity]

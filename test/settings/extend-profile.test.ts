@@ -22,11 +22,11 @@ describe('a profile that extends a base', () => {
   })
 
   test('changes members of an object, at any depth, and keeps the others', () => {
-    const { 'orders.limits': limits, 'limits.webAcl': acl } = extended({
-      'orders.limits': { amountMinorMin: 1 },
+    const { 'imports.maxBytes': sizes, 'limits.webAcl': acl } = extended({
+      'imports.maxBytes': { inline: 1000 },
       'limits.webAcl': { captcha: { tokenDomains: ['shop.acme.cloud'] } },
     })
-    expect(limits).toEqual({ ...base['orders.limits'], amountMinorMin: 1 })
+    expect(sizes).toEqual({ ...base['imports.maxBytes'], inline: 1000 })
     expect(acl).toEqual({
       ...base['limits.webAcl'],
       captcha: { ...(base['limits.webAcl'].captcha as object), tokenDomains: ['shop.acme.cloud'] },
@@ -51,8 +51,8 @@ describe('a profile that extends a base', () => {
   })
 
   test('has no key __proto__ of JSON as its prototype', () => {
-    const own = JSON.parse('{"extends":"base-1","orders.limits":{"__proto__":{"amountMinorMin":1}}}')
-    expect(Object.getPrototypeOf(resolveProfile(own, 'p.json')['orders.limits'])).toBe(Object.prototype)
+    const own = JSON.parse('{"extends":"base-1","imports.maxBytes":{"__proto__":{"inline":1}}}')
+    expect(Object.getPrototypeOf(resolveProfile(own, 'p.json')['imports.maxBytes'])).toBe(Object.prototype)
   })
 })
 
@@ -105,12 +105,13 @@ describe('the schema for editors', () => {
     expect(errorsOf(JSON.parse(readFileSync(join(root, file), 'utf8')))).toEqual([])
   })
 
-  test.each([{ 'orders.color': 'red' }, { 'orders.createStatus': 204 }, { 'orders.limits': { colour: 1 } }])(
-    'refuses %j',
-    (profile) => {
-      expect(errorsOf(profile)).not.toEqual([])
-    },
-  )
+  test.each([
+    { 'orders.color': 'red' },
+    { 'orders.createStatus': 204 },
+    { 'imports.maxBytes': { colour: 1 } },
+  ])('refuses %j', (profile) => {
+    expect(errorsOf(profile)).not.toEqual([])
+  })
 })
 
 test.each(['dev', 'prod'])('the example of %s finds the schema once it is copied to profiles/', (stage) => {
@@ -131,15 +132,40 @@ describe('profile check', () => {
   test('lists what equals the base, and what the base answers', async () => {
     const own = {
       'orders.gone': base['orders.gone'],
-      'orders.limits': { cartIdMaxLength: 128 },
+      'imports.maxBytes': { fileUrl: base['imports.maxBytes'].fileUrl },
       'otp.user': 'uuid',
     }
     const { decided, same_as_base, left_to_base, open_points } = await check({ ...environment, ...own })
-    expect({ decided, same_as_base }).toEqual({ decided: 4, same_as_base: ['orders.gone', 'orders.limits'] })
+    expect({ decided, same_as_base }).toEqual({
+      decided: 4,
+      same_as_base: ['orders.gone', 'imports.maxBytes'],
+    })
     expect(left_to_base).toEqual(expect.arrayContaining(['api.domain', 'mail.sender']))
     expect(left_to_base).not.toContain('aws.environment')
     expect(open_points).toContain('orders.statuses')
     expect(open_points).not.toContain('otp.user')
+  })
+
+  const toDecide = async (own: object, stage?: string) => {
+    const { to_decide } = await check({ ...environment, ...own }, stage)
+    return to_decide.map(({ setting }) => setting)
+  }
+
+  test('names what a minimal profile leaves to decide for a stage with customers', async () => {
+    const all = await toDecide({})
+    expect(all).toEqual(expect.arrayContaining(['auth.issuers', 'mail.sender', 'api.domain', 'codes.types']))
+    expect(await toDecide({}, 'staging')).toEqual(all)
+    expect(await toDecide({}, 'dev')).toEqual([])
+    const decided = {
+      'cors.allowedOrigins': ['https://shop.acme.cloud'],
+      'limits.webAcl': { captcha: { tokenDomains: ['shop.acme.cloud'] } },
+      'mail.sender': {
+        from: 'no-reply@acme.cloud',
+        domain: { identity: 'acme.cloud', mailFrom: 'bounce.acme.cloud', verified: true },
+      },
+      'codes.types': {},
+    }
+    expect(await toDecide(decided)).toEqual(['auth.issuers', 'api.domain', 'storage.backups'])
   })
 
   test.each([

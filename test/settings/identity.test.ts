@@ -168,13 +168,6 @@ const rows: Row[] = [
   ['login.countBy', bySource, async (tenant) => (await callWhenBusy(tenant, '/login', one, another)).status, 429],
   ['passwordReset.countBy', bySource,
     async (tenant) => (await callWhenBusy(tenant, '/password/reset', one, another)).status, 429],
-  ['login.refusalMilliseconds', 0, async ({ settings }) => {
-    const [at, pauses] = [Date.now(), [0]]
-    const sleep = async (milliseconds: number) => void pauses.push(milliseconds)
-    const service = await startService({ settings, clock: { ...systemClock, now: () => at, sleep } })
-    await service.call({ method: 'POST', path: '/login', body: { email: newEmail(), password: 'wrong' } })
-    return Math.max(...pauses)
-  }, 0],
   ['login.scopes', { Admin: ['codes:read'] }, addedClaims, { ...claims, scopesToAdd: ['codes:read'] }],
 ]
 

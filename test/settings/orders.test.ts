@@ -49,9 +49,6 @@ const rows: Row[] = [
   ['orders.fields', ['id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at'],
     async ({ place }) => Object.keys((await place()).json),
     ['id', 'cart_id', 'amount_minor', 'currency', 'status', 'created_at']],
-  ['orders.limits', { cartIdMaxLength: 20, amountMinorMin: 1, amountMinorMax: 1000 },
-    ({ place }) => each([{ cart_id: 'x'.repeat(21) }, { amount_minor: 0 }, { amount_minor: 1001 }], async (changes) => outcome(await place({ amount_minor: 1, ...changes }))),
-    ['400 VALIDATION.field.length', '400 VALIDATION.field.range', '400 VALIDATION.field.range']],
   ['orders.currencies', ['EUR', 'JPY'], async ({ place }) => outcome(await place({ currency: 'USD' })),
     '400 VALIDATION.field.enum'],
   ['orders.gone', 'never', async ({ service, tenant, place, call }) => {
@@ -97,7 +94,6 @@ const rows: Row[] = [
   ['lists.maxFilterValues', 2, list('?currency.in=EUR,USD,JPY'), invalid],
   ['lists.maxFilterLength', 64, list(`?cart_id=${'x'.repeat(65)}`), invalid],
   ['lists.maxSearchLength', 40, list(`?q=${'x'.repeat(41)}`), invalid],
-  ['lists.pageSizeAbsurd', 1000, list('?page_size=1001'), '400 VALIDATION.page_size.max'],
   ['lists.pageSizeZero', 'one', async ({ orders }) => {
     const { json } = await orders('?page_size=0')
     return json.error?.code ?? json.page_size

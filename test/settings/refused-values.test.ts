@@ -93,7 +93,6 @@ const rows: Row[] = [
   [{ 'limits.webAcl': { addresses: { requests: 3000, windowSeconds: 300 } } },
     'anonymous is never reached: addresses counts the same requests'],
   [{ 'idempotency.whilePending': { waitSeconds: 10 } }, 'waitSeconds must be below the time of a request, 10000 ms'],
-  [{ 'imports.fetch': { deadlineSeconds: 5 } }, 'graceSeconds must be below deadlineSeconds'],
   [{ 'deliveries.retentionDays': 6 }, 'the retries of deliveries.schedule may take 7 days'],
   [{ 'storage.backups': { keptDays: 8, weeklyKeptDays: 8 } }, 'weeklyKeptDays must be above keptDays'],
 

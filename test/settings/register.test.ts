@@ -80,6 +80,13 @@ describe('a profile', () => {
     expect(() => readProfile(rest, 'p.json')).toThrow(new RegExp(`${key.replaceAll('.', '\\.')}: missing`))
   })
 
+  test('that is rejected names the kind of each setting', () => {
+    const { 'aws.environment': _, ...rest } = valid
+    const thrown = thrownBy(() => readProfile({ ...rest, 'auth.crossTenantStatus': 200 }, 'p.json'))
+    expect(String(thrown)).toMatch(/aws\.environment: missing.*deployment/)
+    expect(String(thrown)).toMatch(/auth\.crossTenantStatus.*product/)
+  })
+
   test('is rejected with all its errors together', () => {
     const wrong = { 'idempotency.lifetimeHours': 12, 'auth.crossTenantStatus': 200, colour: 'red' }
     expect(problemsOf(wrong).map((line) => line.split(':')[0])).toEqual([

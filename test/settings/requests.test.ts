@@ -78,9 +78,6 @@ const rows: Row[] = [
       each(['checkout:42', 'x'.repeat(41), 'x'.repeat(40)], async (id) => {
       return (await header('X-Correlation-Id', { headers: { 'X-Correlation-Id': id } })(tenant)) === id
     }), [false, false, true]],
-  ['requests.baggageMaxBytes', 32, header('baggage', { headers: { baggage: `first=1,second=${'x'.repeat(20)}` } }),
-    'first=1'],
-  ['limits.defaultBodyKilobytes', 8, healthy({ body: 'x'.repeat(9000) }), '413 VALIDATION.body.too_large'],
   ['limits.tooLarge', 'VALIDATION.body.invalid', healthy({ body: 'x'.repeat(33_000) }), '413 VALIDATION.body.invalid'],
   ['limits.other', { 'discount.verify': [{ limit: 2, windowSeconds: 600, per: 'principal', counts: 'failures' }] },
     ({ call }) => each([1, 2, 3], async () => (await call('POST', '/discount/verify', { body: { code: 'X' } })).status),

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto'
 import { afterAll } from '@jest/globals'
-import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -55,7 +54,6 @@ const imports: Row<Imports>[] = [
   ['imports.maxBytes', { fileUrl: 20 }, fetchSlowly, 'failed'],
   ['imports.maxRows', 5, (service) => each([5, 6], (rows) => endOf(service, rows)),
     [['succeeded', undefined, undefined, 5], ['failed', 'VALIDATION.csv.too_many_rows', { max: 5 }, 5]]],
-  ['imports.fetch', { graceSeconds: 1 }, fetchSlowly, 'failed'],
   ['imports.writeUnitsPerSecond', 1, // The units of one second of all imports.
     async (service) => {
     const start = 1_800_000_000_000
@@ -67,13 +65,6 @@ const imports: Row<Imports>[] = [
     await service.run('other', other)
     return Math.floor(clock.now() / 1000) - start / 1000
   }, 2],
-  ['imports.timeoutSeconds', 7200, async (service) => {
-    const id = await begin(service)
-    const running = { start: async () => {}, stateOf: async () => 'running' as const }
-    const clock = movableClock(timeOf(id) + (7200 + 16 * 60) * 1000)
-    await endAbandoned(running, { ...service, settings: service.steps.settings, clock })
-    return (await service.read(tenant, id)).json.error?.code
-  }, 'DEPENDENCY.timeout'],
   ['imports.result', { rejectsShown: 2, linkSeconds: 60 }, async (service) => {
     const id = await begin(service)
     await service.run(tenant, id)
@@ -160,7 +151,7 @@ const rows: Row[] = [
     const body = event()
     return (await sendEvent(service, body, signed(localScheme, JSON.stringify(body), 90))).status
   }, 401],
-  ['webhooks.futureSeconds', 30, async ({ service }) => {
+  ['webhooks.windowSeconds', 60, async ({ service }) => {
     const occurred_at = new Date(Date.now() + 90_000).toISOString()
     return outcome(await sendEvent(service, event({ occurred_at })))
   }, '400 VALIDATION.date.range'],

@@ -1,3 +1,4 @@
+import { checkData } from '#bin/commands/verify/data/check-data.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
@@ -8,9 +9,16 @@ import { eventsOf } from '#test/support/item-events.ts'
 import { checkCarts } from './cart-oracles.ts'
 import { type Answer, type History, type Intent, idsIn } from './client.ts'
 import { checkOnePayout, checkOutcomes, checkRefunds, checkRepeatedRefunds } from './refund-oracles.ts'
-import { check, type Of, type Stored } from './violation.ts'
+import { check, type Of, type Stored, Violation } from './violation.ts'
 import { tenants } from './workload.ts'
 import type { World } from './world.ts'
+
+/** What must be true of stored data at any time, also while work is pending. */
+export async function checkStored({ store, scheduler, settings }: World): Promise<void> {
+  const data = { items: () => store.all(), at: scheduler.now, isWhole: true }
+  for await (const { promise, tenant, about, found } of checkData(data, { settings }))
+    throw new Violation(promise, `${about} of ${tenant}: ${found}`)
+}
 
 /** The end of a schedule: what the table, the bus, the provider and the clients know must agree. */
 export function checkEnd(world: World, history: History): void {
@@ -26,11 +34,11 @@ export function checkEnd(world: World, history: History): void {
   checkEvents(world, of)
   checkWebhooks(world, history, of)
   checkPending(world, items, of)
-  checkCodes(history, audit, of)
+  checkCodes(history)
   checkAudit(history, audit)
   checkImports(history, of)
   checkLogins(world, history)
-  checkTenants(world, history, items, audit)
+  checkTenants(world, history, audit)
   checkSecrets(world, history, audit)
 }
 
@@ -165,37 +173,8 @@ function checkPending({ deadLetters }: World, items: readonly Stored[], of: Of):
   check(waiting.length === 0, 'nothing is pending forever', () => JSON.stringify(waiting[0]))
 }
 
-const changes = new Set(['update', 'soft_delete', 'restore'])
-
-/** The versions of a code are its audited changes, no update is lost, and a text belongs to one code. */
-function checkCodes(history: History, audit: readonly AuditRecord[], of: Of): void {
-  const allowed = Map.groupBy(
-    audit.filter(({ result, action }) => result === 'allow' && changes.has(action)),
-    ({ target }) => target,
-  )
-  for (const { id, version } of of('code')) {
-    const count = allowed.get(`code/${id}`)?.length ?? 0
-    check(
-      version === 1 + count,
-      'all changes are audited',
-      () => `code ${id}: version ${version}, ${count} audited`,
-    )
-  }
-  const live = of('code').filter(({ soft_deleted }) => !soft_deleted)
-  for (const [text, sharing] of Map.groupBy(live, ({ tenant_id, code }) => `${tenant_id} ${code}`)) {
-    check(sharing.length === 1, 'a text belongs to one code', () => `${text}: ${sharing.length} codes`)
-  }
-  const locks = new Map(of('code_lock').map((lock) => [String(lock.code_id), lock]))
-  check(locks.size === of('code_lock').length, 'a text belongs to one code', () => 'a code has two locks')
-  for (const { id } of of('code'))
-    check(locks.has(String(id)), 'a text belongs to one code', () => `${id} has no lock`)
-  for (const id of locks.keys()) {
-    check(
-      of('code').some((code) => code.id === id),
-      'a text belongs to one code',
-      () => `a lock of no code ${id}`,
-    )
-  }
+/** No update of a code is lost. */
+function checkCodes(history: History): void {
   const updates = history.intents.filter(({ operation, answers }) => {
     return operation === 'codes.update' && answers.some(({ status }) => status === 200)
   })
@@ -316,12 +295,7 @@ function checkLogins({ mails }: World, history: History): void {
 }
 
 /** Nothing of a tenant appears in the responses, events and audit records of another. */
-function checkTenants(
-  world: World,
-  history: History,
-  items: readonly Stored[],
-  audit: readonly AuditRecord[],
-): void {
+function checkTenants(world: World, history: History, audit: readonly AuditRecord[]): void {
   const owners = new Map<string, string>()
   for (const { before, after } of world.records) {
     const item = after ?? before
@@ -353,11 +327,6 @@ function checkTenants(
     const stored = action === 'share' ? [target, reason] : [after, target, reason]
     const leak = foreign(JSON.stringify(stored), tenant_id)
     check(leak === undefined, 'tenants are separate', () => `the audit of ${tenant_id} shows ${leak}`)
-  }
-  for (const { pk, tenant_id } of items) {
-    const { tenant, entity } = ownerOf(pk)
-    const isOwn = tenant_id === undefined || tenant_id === tenant || !tenants.some((one) => one === tenant)
-    check(isOwn, 'tenants are separate', () => `${entity} of ${tenant_id} is stored in ${tenant}`)
   }
 }
 

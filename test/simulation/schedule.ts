@@ -1,12 +1,11 @@
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
-import { checkLines } from './cart-oracles.ts'
 import { Client, epoch, type History, type Intent, newHistory } from './client.ts'
 import { deliverEvents } from './delivery-schedule.ts'
 import { raceHolds } from './hold-race.ts'
 import { addApiKey, compareWithProvider } from './operator.ts'
-import { checkEnd } from './oracles.ts'
+import { checkEnd, checkStored } from './oracles.ts'
 import { type FaultKind, type Faults, faultKinds } from './process.ts'
 import { sendReports } from './provider-events.ts'
 import { Random } from './random.ts'
@@ -152,6 +151,8 @@ async function story(
     scheduler.after(window, () => world.store.deleteExpired(scheduler.now / 1000))
   }
   await Promise.all(all)
+  // Sagas and imports may be pending.
+  await checkStored(world)
   // Payouts may settle or fail meanwhile.
   if (random.chance(0.2)) await scheduler.sleep(random.pick([60_000, 600_000]))
   faults.active = false
@@ -173,9 +174,10 @@ async function story(
   await comeBack(world, history)
   await settle(world)
   // The update repairs lines.
-  checkLines(world)
+  await checkStored(world)
   await updateCarts(world, history)
   await settle(world)
+  await checkStored(world)
   checkEnd(world, history)
   await checkLists(world, history)
   const accounts = tenants.flatMap((tenant) =>
@@ -183,6 +185,7 @@ async function story(
   )
   if (world.provider.payouts.length > 0) await compareWithProvider(world, accounts)
   await raceHolds(world, history)
+  await checkStored(world)
   await deliverEvents(world)
 }
 

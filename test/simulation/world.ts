@@ -198,9 +198,9 @@ export class World {
         await checkRefunds(runtime, async (context) => this.#paymentProvider(processOf(context)), until)
       },
       'end-abandoned': (runtime: Runtime, process: Process) => {
-        const { clock, settings } = runtime
+        const { clock } = runtime
         const table = runtime.openTable(startBudget(clock, workMilliseconds))
-        return endAbandoned(this.#workflow(process), { table, clock, settings })
+        return endAbandoned(this.#workflow(process), { table, clock })
       },
     }
     for (const [name, sweep] of Object.entries(sweepers)) {

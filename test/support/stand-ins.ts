@@ -44,6 +44,16 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
       },
     },
   ],
+  'Check the data': [
+    {
+      command: 'npx commerce verify --data',
+      because: 'the local AWS writes no files for an export',
+      test: {
+        file: 'test/operators/table-export.test.ts',
+        title: 'is read as DynamoDB writes it, with keys that begin %s',
+      },
+    },
+  ],
   'Restore a nightly backup': [
     {
       command: 'VAULT=',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
-import { commandActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -96,8 +96,8 @@ describe('the policy of operators', () => {
     expect(actions).toEqual(expect.arrayContaining([findStack, ...(commandActions[command] ?? [])]))
   })
 
-  test('permits the questions of a first stage', () => {
-    expect(actions).toEqual(expect.arrayContaining([...firstActions]))
+  test('permits the questions of a first stage, and the check of the data', () => {
+    expect(actions).toEqual(expect.arrayContaining([...firstActions, ...dataActions]))
   })
 
   test('names actions individually', () => {
@@ -107,7 +107,7 @@ describe('the policy of operators', () => {
 
 describe('the AWS actions of the commands', () => {
   const names = new Set(Object.values(commandActions).flatMap((actions) => actions.map(nameOfAction)))
-  for (const action of [findStack, ...firstActions]) names.add(nameOfAction(action))
+  for (const action of [findStack, ...firstActions, ...dataActions]) names.add(nameOfAction(action))
   const commandFiles = readdirSync(join(root, 'bin/commands'), { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts'),
   )
@@ -124,6 +124,9 @@ describe('the AWS actions of the commands', () => {
       DeleteMessageBatch: 'DeleteMessage',
       BatchGet: 'BatchGetItem',
       BatchWrite: 'BatchWriteItem',
+      DeleteObjects: 'DeleteObject',
+      ListObjectsV2: 'ListBucket',
+      GetBucketEncryption: 'GetEncryptionConfiguration',
     }
     expect(names).toContain(renamed[call] ?? call)
   })

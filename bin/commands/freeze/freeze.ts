@@ -39,7 +39,7 @@ export interface Frozen {
   frozen: Freeze
   /** After this time nothing is written. Denials are, while reads go on. */
   time: string
-  /** The imports that were running. They wait for the end of the freeze, up to imports.timeoutSeconds after their start. */
+  /** The imports that were running. They wait for the end of the freeze, up to their time limit. */
   running_imports: string[]
 }
 

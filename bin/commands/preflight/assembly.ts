@@ -26,6 +26,8 @@ export interface SynthesizedStack {
   shards: ShardSettings
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
   gradual: boolean
+  /** The concurrent executions that its functions reserve. */
+  reserved: number
   /** The logical ids of the functions that `-c freeze` stops. */
   stopped: readonly string[]
 }
@@ -40,11 +42,13 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
   }
   const { account, region } = stack.environment
   const templates = templatesOf(stack, folder)
-  const stopped = templates.flatMap(stoppedIn)
+  const reservations = templates.flatMap(reservationsIn)
+  const stopped = reservations.flatMap(([id, executions]) => (executions === 0 ? [id] : []))
+  const reserved = reservations.reduce((sum, [, executions]) => sum + executions, 0)
   const gradual = templates.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
   const shards = recordedShards(commonEnvironment(templates))
   const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
-  return { name, ...environment, template: stack.template, shards, gradual, stopped }
+  return { name, ...environment, template: stack.template, shards, gradual, reserved, stopped }
 }
 
 /** Returns the templates of a stack and of its nested stacks, which are assets. The folder may have other stacks. */
@@ -58,9 +62,13 @@ function templatesOf(stack: CloudFormationStackArtifact, folder: string): string
   return [stack.templateFile, ...nested].map((file) => readFileSync(join(folder, file), 'utf8'))
 }
 
-function stoppedIn(text: string): string[] {
+/** Returns the reserved concurrent executions of functions by their logical id. A stopped function reserves none. */
+function reservationsIn(text: string): [id: string, executions: number][] {
   const { Resources = {} } = JSON.parse(text) as Template
-  return Object.keys(Resources).filter((id) => Resources[id]?.Properties?.ReservedConcurrentExecutions === 0)
+  return Object.entries(Resources).flatMap(([id, { Properties }]) => {
+    const executions = Properties?.ReservedConcurrentExecutions
+    return typeof executions === 'number' ? [[id, executions] as const] : []
+  }) as [string, number][]
 }
 
 /** Returns the record of the shards, which is the same in every function. */

@@ -17,6 +17,7 @@ import { stackResources } from '../stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
 import { existingIdentity, missingServices } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
+import { missingExecutions, namesOfOtherStages } from './shared-account.ts'
 
 /** The clients of preflight. */
 export interface PreflightClients extends Clients {
@@ -86,8 +87,10 @@ export async function preflight(
   const deployed = await deployedRelease(stack.name, using)
   const unfrozen = deployed && (await unfrozenFunctions(stack, using))
   const missing = await missingTable(stack, using)
+  const executions = await missingExecutions(stack, deployed !== undefined, using)
   const resources = await impossibleResources(stack, deployed?.template ?? {}, using)
-  return [...rules.map((rule) => deployed && rule(stack, deployed)), unfrozen, missing, ...resources].filter(
+  const reasons = [unfrozen, missing, executions, ...resources]
+  return [...rules.map((rule) => deployed && rule(stack, deployed)), ...reasons].filter(
     (reason) => reason !== undefined,
   )
 }
@@ -124,20 +127,23 @@ async function unfrozenFunctions(
 
 /** Finds what the deployment cannot create. It would fail and roll back after minutes. */
 async function impossibleResources(
-  { environment, template }: SynthesizedStack,
+  stack: SynthesizedStack,
   deployed: Template,
-  { cloudFormation, ses }: PreflightClients,
+  using: PreflightClients,
 ): Promise<string[]> {
+  const { environment, template } = stack
   if (!environment) return []
-  const services = await missingServices(template, deployed, cloudFormation)
+  const services = await missingServices(template, deployed, using.cloudFormation)
   if (services.length > 0)
     return [
       `the region ${environment.region} has no ${services.join(' and no ')}, which the stack needs. Choose another region in aws.environment${services.includes('SES') ? ', or set mail.sender to null' : ''}`,
     ]
-  const identity = await existingIdentity(template, deployed, ses)
-  if (identity === undefined) return []
+  const ofOthers = await namesOfOtherStages(stack, using)
+  const identity = await existingIdentity(template, deployed, using.ses)
+  if (identity === undefined || ofOthers.some((reason) => reason.includes(identity))) return ofOthers
   return [
-    `the account has the mail identity ${identity} already, so the stack cannot create it. If another stack or program uses it, choose another domain in mail.sender. Otherwise delete it: aws sesv2 delete-email-identity --email-identity ${identity}`,
+    ...ofOthers,
+    `the account has the mail identity ${identity} already, so the stack cannot create it. If a program uses it, choose another domain in mail.sender. Otherwise delete it: aws sesv2 delete-email-identity --email-identity ${identity}`,
   ]
 }
 

@@ -1,3 +1,8 @@
+import {
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  type DynamoDBClient,
+} from '@aws-sdk/client-dynamodb'
 import { route as exportCodes } from '#functions/codes/export-codes/route.ts'
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
@@ -42,6 +47,28 @@ export async function verifyEdge(target: Target, { check, checkError, send }: Ch
     passed,
     `413 ${settings['limits.tooLarge']} for ${expected === null ? 'no origin' : `the origin ${expected}`}`,
   )
+}
+
+/**
+ * Checks that the table of a stage with data of customers still has what guards them. Nothing else notices if somebody takes it
+ * away by hand.
+ */
+export async function verifyProtection(TableName: string, dynamodb: DynamoDBClient): Promise<void> {
+  const { Table } = await dynamodb.send(new DescribeTableCommand({ TableName }))
+  const { ContinuousBackupsDescription: backups } = await dynamodb.send(
+    new DescribeContinuousBackupsCommand({ TableName }),
+  )
+  const { PointInTimeRecoveryStatus } = backups?.PointInTimeRecoveryDescription ?? {}
+  const missing = [
+    !Table?.DeletionProtectionEnabled &&
+      `deletion protection: aws dynamodb update-table --table-name ${TableName} --deletion-protection-enabled`,
+    PointInTimeRecoveryStatus !== 'ENABLED' &&
+      `point-in-time recovery: aws dynamodb update-continuous-backups --table-name ${TableName} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`,
+    Table?.SSEDescription?.InaccessibleEncryptionDateTime &&
+      'a key that it can use: enable the key of the stage, or cancel its deletion',
+  ].filter((one) => typeof one === 'string')
+  if (missing.length > 0)
+    throw new Error(`protection: the table ${TableName} has no ${missing.join('; no ')}`)
 }
 
 /** Requests a one-time code for the mailbox simulator of SES, and waits until its mail is sent and delivered. */

@@ -12,7 +12,9 @@ import {
   ListAvailableManagedRuleGroupVersionsCommand,
   WAFV2Client,
 } from '@aws-sdk/client-wafv2'
-import { deadLettersOutput, liveAlias } from '#lib/function-entries.ts'
+import { functionOf, routes } from '#functions/routes.ts'
+import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
+import { deadLettersOutput, liveAlias, pascalCase } from '#lib/function-entries.ts'
 import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
 import { provisionedExecutions } from '#lib/provisioned-concurrency.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -151,6 +153,42 @@ const questions: readonly Question[] = [
     },
   },
   {
+    question: 'Does the gateway trace the share of requests that traces.share says?',
+    expected: 'that share of at least 200 requests of a day, within what chance explains',
+    otherwise:
+      'correct the service name of the sampling rule in lib/traces.ts: the default rule of the account applies',
+    async ask(stack, resources) {
+      const share = stack.settings['traces.share']
+      const ofRoutes = routes.map((entry) => functionOf(entry).name)
+      const { calls, traced } = await tracedCalls(stack, resources, ofRoutes)
+      const answer = `${traced} of ${calls} requests were traced`
+      if (calls < 200) return { state: 'not_yet', answer }
+      return compared(Math.abs(traced - calls * share) <= chance(calls, share), answer)
+    },
+  },
+  {
+    question:
+      'Are functions of queues, streams and schedules traced only if the request was that caused their work?',
+    expected: 'no more than the share of traces.share, and nothing of a schedule',
+    otherwise:
+      'their traces cost up to 5 USD per million calls: take the permissions of X-Ray from these functions, in lib/service-function.ts',
+    async ask(stack, resources) {
+      const share = stack.settings['traces.share']
+      const isTimed = ({ source }: Subscription) => source === 'every.minute' || source === 'probe'
+      const namesOf = (some: readonly Subscription[]) => some.map(({ name }) => name)
+      const timed = await tracedCalls(stack, resources, namesOf(subscriptions.filter(isTimed)))
+      const others = await tracedCalls(
+        stack,
+        resources,
+        namesOf(subscriptions.filter((one) => !isTimed(one))),
+      )
+      const answer = `${others.traced} of ${others.calls} calls of queues and streams, and ${timed.traced} of ${timed.calls} of schedules`
+      if (others.calls < 200 && timed.traced === 0) return { state: 'not_yet', answer }
+      const most = others.calls * share + chance(others.calls, share)
+      return compared(timed.traced === 0 && others.traced <= most, answer)
+    },
+  },
+  {
     question: 'How many of the ten rate rules that a web ACL may have does the stack use?',
     expected: 'at most 10',
     otherwise: 'leave out a rule in lib/gateway/rate-rules.ts',
@@ -217,6 +255,23 @@ const questions: readonly Question[] = [
       ),
   },
   {
+    question: 'Does the alarm WeeklyBackupMissing see completed backups?',
+    expected: 'a message in the queue CompletedBackups, after the first Sunday',
+    otherwise: 'correct the pattern of the rule in lib/backups.ts',
+    ask: (stack, resources) =>
+      withBackups(stack, async (BackupVaultName) => {
+        if (stack.settings['storage.backups'].keptDays > 0)
+          return { state: 'not_needed', answer: 'the stage has nightly backups' }
+        const { Namespace: namespace, MetricName: metric } = backupsCompleted
+        const from = stack.now - 7 * dayMilliseconds
+        const made = await sumOf(stack, { namespace, metric, dimensions: { BackupVaultName }, from })
+        if (made === 0) return { state: 'not_yet', answer: 'no backup was made' }
+        const url = physicalIdOf(resources, 'AWS::SQS::Queue', 'CompletedBackups')
+        const notes = await messagesIn(url, stack)
+        return compared(notes > 0, `${notes} messages`)
+      }),
+  },
+  {
     question: 'Do the nightly and the weekly rule make one backup on Sundays?',
     expected: '1 on the last Sunday',
     otherwise:
@@ -261,6 +316,7 @@ export const byHand: readonly string[] = [
   'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
   'Does each tenant have its own message group in the queue of published events?',
   'Does a restored table name its source, and how long does a restore take?',
+  'May an operator export the table into the bucket?',
 ]
 
 /** Returns the access to a stack, with the credentials of the environment. */
@@ -353,17 +409,48 @@ async function sumOf(
   return Datapoints.reduce((total, { Sum = 0 }) => total + Sum, 0)
 }
 
+/** Returns how many calls of these functions since yesterday there were, and how many of them were traced. */
+async function tracedCalls(
+  { name, queryLogs }: FirstStack,
+  resources: readonly StackResource[],
+  functions: readonly string[],
+): Promise<{ calls: number; traced: number }> {
+  const logs = functions.flatMap((one) =>
+    resources
+      .filter(({ type, logicalId }) => type === 'AWS::Logs::LogGroup' && isLogOf(one, logicalId))
+      .map(({ physicalId }) => physicalId),
+  )
+  // Only the report of a traced call has the id of a trace.
+  const rows = await queryLogs(
+    `SOURCE logGroups(namePrefix: ['${name}-']) | filter @type = 'REPORT' | stats count(*) as calls, count(@xrayTraceId) as traced by @log`,
+  )
+  const ofThese = rows.filter((row) => logs.includes(row['@log']?.split(':').at(-1) ?? ''))
+  const sum = (field: string) => ofThese.reduce((total, row) => total + Number(row[field]), 0)
+  return { calls: sum('calls'), traced: sum('traced') }
+}
+
+function isLogOf(functionName: string, logicalId: string): boolean {
+  return logicalId.replace(/[0-9A-F]{8}$/, '') === `${pascalCase(functionName)}Log`
+}
+
+/** Returns a difference from an expected share that chance exceeds once in many thousand days. */
+function chance(calls: number, share: number): number {
+  return 1 + 4 * Math.sqrt(calls * share * (1 - share))
+}
+
 /** Returns the beginning of the last Sunday that is over, in UTC. */
 function lastSunday(now: number): number {
   const today = now - (now % dayMilliseconds)
   return today - (new Date(today).getUTCDay() || 7) * dayMilliseconds
 }
 
-async function lettersOf({ sqs, outputs }: FirstStack, queue: string): Promise<number> {
+function lettersOf(stack: FirstStack, queue: string): Promise<number> {
+  return messagesIn(stack.outputs[deadLettersOutput(queue)], stack)
+}
+
+async function messagesIn(QueueUrl: string | undefined, { sqs }: FirstStack): Promise<number> {
   const AttributeNames = ['ApproximateNumberOfMessages' as const]
-  const { Attributes } = await sqs.send(
-    new GetQueueAttributesCommand({ QueueUrl: outputs[deadLettersOutput(queue)], AttributeNames }),
-  )
+  const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames }))
   return Number(Attributes?.ApproximateNumberOfMessages ?? 0)
 }
 

@@ -1,3 +1,4 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { route as exportCodes } from '#functions/codes/export-codes/route.ts'
 import { route as createImport } from '#functions/imports/create-import/route.ts'
 import { route as readOperation } from '#functions/operations/read-operation/route.ts'
@@ -9,13 +10,13 @@ import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { make, revoke } from '../api-keys.ts'
-import { baseUrlOf, type DeployedStack } from '../deployment.ts'
+import { baseUrlOf, type DeployedStack, outputOf } from '../deployment.ts'
 import { operatorOf } from '../operator.ts'
 import { reach } from '../reach.ts'
 import { deleteTenant } from '../tenants/purge-tenant.ts'
 import { sendEvent } from '../webhook.ts'
 import { newSigningKey, signingSecret } from '../webhook-secret.ts'
-import { verifyEdge, verifyExport, verifyMail } from './checks-of-aws.ts'
+import { verifyEdge, verifyExport, verifyMail, verifyProtection } from './checks-of-aws.ts'
 import { ask, type Checks, checksOf, type ReportCheck, received, type Target, until } from './requests.ts'
 
 /** Returns the scopes of the key that `verify` uses. */
@@ -127,6 +128,11 @@ export async function verifyStack(
   { settings, url, signal, onStop = () => {} }: VerifyOptions,
   report: ReportCheck,
 ): Promise<void> {
+  // Only a stage with data of customers has backups.
+  if (stack.outputs.BackupVaultName !== undefined) {
+    await verifyProtection(outputOf(stack, 'TableName'), new DynamoDBClient(stack.access))
+    report('protection')
+  }
   const operator = await operatorOf(stack)
   const secret = await signingSecret(stack)
   const tenant = `verify-${newId(systemClock)}`

@@ -9,12 +9,12 @@ import { route } from './route.ts'
 export const endpoint = defineEndpoint(route, {
   async decide({ query }, context) {
     const { settings, now, newId, scope, caller, request } = context
-    const includeDeleted = query.include_deleted === 'true'
+    const includeDeleted = query.include_deleted === true
     if (includeDeleted && !settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)) {
       throw failField('AUTHZ.filter.denied', 'include_deleted', {
         reason: 'role',
         allowed: settings['lists.includeDeletedRoles'],
-        actual: 'true'.length,
+        actual: 'string',
       })
     }
     const { inlineMaxBytes, linkSeconds } = settings['codes.export']

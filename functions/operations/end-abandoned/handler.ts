@@ -9,10 +9,10 @@ const budgetMilliseconds = 25_000
 
 /** Runs every minute. Ends operations whose workflow stopped, and starts workflows that were never started. */
 export const handler = eventFunction({ log: powertoolsLog, table: deployedTable }, async (_, runtime) => {
-  const { clock, log, settings, environment } = runtime
+  const { clock, log, environment } = runtime
   const table = runtime.openTable(startBudget(clock, budgetMilliseconds))
   const workflow = stepFunctions(environment('IMPORT_MACHINE_ARN') ?? '')
-  const { started, ended, left, oldest } = await endAbandoned(workflow, { table, clock, settings })
+  const { started, ended, left, oldest } = await endAbandoned(workflow, { table, clock })
   const code = left > 0 ? 'OPERATIONS_LEFT' : 'OPERATIONS_ENDED'
   if (started + ended + left > 0) log.job({ code, done: started + ended, failed: left })
   if (oldest !== undefined) log.pending('imports', secondsSince(oldest, clock))

@@ -24,6 +24,8 @@ const stateMember =
   /^[a-z0-9](?:[a-z0-9_*/-]{0,255}|[a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/
 const maxStateMembers = 32
 const maxStateLength = 512
+/** An eighth of what the standard lets a service pass on: an event carries it, and each item that carries the event. */
+export const baggageMaxBytes = 1024
 /** A list member of W3C Baggage: key, value and properties, without surrounding white space. */
 const member = /^[\w!#$%&'*+.^`|~-]+[\t ]*=[\t \x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e;]*$/
 
@@ -46,19 +48,20 @@ export function correlationOf(
   const id = headers['x-correlation-id']
   return {
     id: id !== undefined && correlationIdPattern(settings).test(id) ? id : newId(),
-    trace: traceOf(headers, settings),
+    trace: traceOf(headers),
   }
 }
 
-/** Returns the well-formed parts of a trace, with baggage up to the limit of the setting. */
-export function traceOf(
-  { traceparent = '', tracestate = '', baggage = '' }: { [Name in keyof TraceContext]?: string | undefined },
-  settings: Settings,
-): TraceContext {
+/** Returns the well-formed parts of a trace, with baggage up to the limit. */
+export function traceOf({
+  traceparent = '',
+  tracestate = '',
+  baggage = '',
+}: { [Name in keyof TraceContext]?: string | undefined }): TraceContext {
   const parent = readTraceparent(traceparent)
   const state = parent === undefined ? '' : readTracestate(tracestate)
   const members = membersOf(baggage).filter((one) => member.test(one))
-  const kept = within(members, settings['requests.baggageMaxBytes'])
+  const kept = within(members, baggageMaxBytes)
   return {
     ...(parent !== undefined && { traceparent: parent }),
     ...(state !== '' && { tracestate: state }),

@@ -218,6 +218,9 @@ function logOutcome(
   log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
 }
 
+/** The time of a request from which on its end is a failure of the service, even if the caller chose the end: no request should need longer. */
+const enoughMilliseconds = 5000
+
 /**
  * Returns whether a caller could cause this 5xx at will: by a replay of a stored failure, by a time limit too short to
  * meet, or as its failure says. Such responses must not wake anybody, hide other alarms or roll back a deployment.
@@ -228,7 +231,7 @@ function isCausedByCaller(
   milliseconds: number,
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
-  const { enoughMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
+  const { maxMilliseconds } = settings['requests.timeoutHeader']
   const limit = route.ignoresParameters ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds

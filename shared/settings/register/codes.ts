@@ -150,11 +150,6 @@ export const codes = {
       ),
     ),
   ),
-  'codes.list': setting(
-    'tuning',
-    'Maximum size of a list of codes, in bytes: a larger page ends early',
-    v.strictObject({ maxBytes: integer(8192, maxBodyBytes) }),
-  ),
   'bulk.layout': setting(
     'product',
     'Body of a 207: the names of its list and its counts, and the number of the first row (Zalando rule 152)',

@@ -73,11 +73,6 @@ export const identity = {
     'The user_id of an e-mail address: its keyed hash, or a UUID derived from the hash',
     v.picklist(['email_hash', 'uuid']),
   ),
-  'login.refusalMilliseconds': setting(
-    'tuning',
-    'Minimum duration of a rejected login, which hides the state of the account (OWASP)',
-    integer(0, 5000),
-  ),
   'login.countBy': setting(
     'tuning',
     'What the login throttle counts by, each with a multiple of the limit (OWASP)',

@@ -57,21 +57,6 @@ export const orders = {
     'Fields of an order in a response besides id, created_at and status',
     fields,
   ),
-  'orders.limits': setting(
-    'tuning',
-    'Maximum length of cart_id in characters, and the minimum and maximum amount in minor units',
-    v.pipe(
-      v.strictObject({
-        cartIdMaxLength: integer(1, 255),
-        amountMinorMin: v.pipe(v.number(), v.safeInteger()),
-        amountMinorMax: v.pipe(v.number(), v.safeInteger()),
-      }),
-      v.check(
-        ({ amountMinorMin, amountMinorMax }) => amountMinorMin <= amountMinorMax,
-        'amountMinorMin must not exceed amountMinorMax',
-      ),
-    ),
-  ),
   'orders.currencies': setting('product', 'Currencies of orders (ISO 4217)', some(currency)),
   'orders.gone': setting(
     'product',
@@ -134,11 +119,6 @@ export const orders = {
     'product',
     'Handling of a page_size of 0: rejected, or treated as 1',
     v.picklist(['refuse', 'one']),
-  ),
-  'lists.pageSizeAbsurd': setting(
-    'tuning',
-    'The page_size above which a request is rejected instead of clamped',
-    integer(1000),
   ),
   'lists.count': setting(
     'product',

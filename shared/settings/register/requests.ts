@@ -91,18 +91,16 @@ export const requests = {
   ),
   'requests.timeoutHeader': setting(
     'tuning',
-    'Unit of X-Request-Timeout, the limits of the time of a request, and the time from which on its end counts as a failure of the service even if the caller chose it, in milliseconds',
+    'Unit of X-Request-Timeout, and the limits of the time of a request in milliseconds',
     v.pipe(
       v.strictObject({
         unit: v.picklist(['milliseconds', 'seconds']),
         minMilliseconds: integer(1, 26_000),
-        enoughMilliseconds: integer(1, 26_000),
         maxMilliseconds: integer(1, 26_000),
       }),
       v.check(
-        ({ minMilliseconds, enoughMilliseconds, maxMilliseconds }) =>
-          minMilliseconds <= enoughMilliseconds && enoughMilliseconds <= maxMilliseconds,
-        'expected minMilliseconds, enoughMilliseconds and maxMilliseconds in ascending order',
+        ({ minMilliseconds, maxMilliseconds }) => minMilliseconds <= maxMilliseconds,
+        'minMilliseconds is above maxMilliseconds',
       ),
     ),
   ),
@@ -111,22 +109,12 @@ export const requests = {
     'Allowed characters and maximum length of a correlation id; an invalid one is replaced (W3C Trace Context)',
     v.strictObject({ form: v.picklist(['visible_ascii', 'word']), maxLength: integer(36, 255) }),
   ),
-  'requests.baggageMaxBytes': setting(
-    'tuning',
-    'Maximum size of baggage that is passed on, in bytes (W3C Baggage: 8192)',
-    integer(0, 8192),
-  ),
   'limits.tooLarge': setting(
     'product',
     'Error code of a 413 (RFC 9110 15.5.14)',
     v.picklist(validationCodes, 'expected a VALIDATION code of the catalog'),
   ),
   // Lambda accepts 6 MB, with the body in base64.
-  'limits.defaultBodyKilobytes': setting(
-    'tuning',
-    'Maximum body size of routes without a limit of their own, in KB of 1,024 bytes',
-    integer(1, 4 * 1024),
-  ),
   'limits.gateway': setting(
     'deployment',
     'Requests per second and burst that the gateway allows, for all operations and for single ones',

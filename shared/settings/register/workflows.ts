@@ -22,40 +22,15 @@ export const workflows = {
     'Maximum number of rows of a file; a larger file fails as a whole',
     integer(1, 10_000_000),
   ),
-  'imports.fetch': setting(
-    'tuning',
-    'Time limit of a download by file_url, and its minimum average rate after the first seconds (minimum data rates of Kestrel and Apache mod_reqtimeout)',
-    v.pipe(
-      v.strictObject({
-        deadlineSeconds: integer(1, 600),
-        graceSeconds: integer(1, 60),
-        minBytesPerSecond: count,
-      }),
-      v.check(
-        ({ deadlineSeconds, graceSeconds }) => graceSeconds < deadlineSeconds,
-        'graceSeconds must be below deadlineSeconds, or no rate is ever required',
-      ),
-    ),
-  ),
   'imports.inProgressPerTenant': setting(
     'tuning',
     'Maximum number of operations of a tenant in progress; further ones get 429 (BigQuery and Salesforce: concurrent jobs per account)',
-    integer(1, 1000),
-  ),
-  'imports.chunksAtOnce': setting(
-    'tuning',
-    'Number of chunks of one import that are processed at the same time (Step Functions: MaxConcurrency of a map)',
     integer(1, 1000),
   ),
   'imports.writeUnitsPerSecond': setting(
     'tuning',
     'Write units of the table that the imports of all tenants use in a second, in all (DynamoDB: a new on-demand table has 4,000)',
     count,
-  ),
-  'imports.timeoutSeconds': setting(
-    'tuning',
-    'Time limit of an import, waiting for others included; then it fails with DEPENDENCY.timeout (its file is deleted after a day)',
-    integer(3600, 72_000),
   ),
   'imports.result': setting(
     'tuning',
@@ -91,11 +66,6 @@ export const workflows = {
     'Maximum distance of the signed timestamp from the clock, in seconds (Standard Webhooks, Stripe)',
     integer(1, 3600),
   ),
-  'webhooks.futureSeconds': setting(
-    'tuning',
-    'How far occurred_at may be ahead of the clock, in seconds; a later one is rejected with 400',
-    integer(0, 3600),
-  ),
   'webhooks.status': setting(
     'product',
     'Success status, also for a duplicate (CloudEvents webhook)',
@@ -118,11 +88,6 @@ export const workflows = {
     v.strictObject(payloads, ({ expected }) =>
       expected === 'never' ? `it decides ${Object.keys(payloads).join(', ')} only` : payloadAdvice,
     ),
-  ),
-  'events.maxAttempts': setting(
-    'tuning',
-    'Attempts of the functions that read the table stream before the dead-letter queue (AWS guidance for streams)',
-    integer(1, 10_000),
   ),
   'events.replay': setting(
     'tuning',

@@ -16,6 +16,8 @@ const waf = 'AWS WAF pricing'
 const dynamodb = 'Amazon DynamoDB pricing'
 const sqs = 'Amazon SQS pricing'
 const lambda = 'AWS Lambda pricing'
+/** Its test of EventBridge holds the prices of the AWS price list. The page of AWS itself could not be read. */
+const archivePrices = 'AWS price list, as Infracost reads it'
 
 export const prices = {
   alarmMetric: { usd: 0.1, per: 'metric of an alarm and month', source: cloudWatch },
@@ -59,8 +61,18 @@ export const prices = {
     source: sqs,
     pageOf: '2026',
   },
-  archived: { usd: 0.1, per: 'GB of events that an archive takes', source: 'Amazon EventBridge pricing' },
-  archiveStored: { usd: 0.023, per: 'GB and month of an archive', source: 'Amazon EventBridge pricing' },
+  archived: {
+    usd: 0.1,
+    per: 'GB of events that an archive takes',
+    source: archivePrices,
+    pageOf: '2023 or later',
+  },
+  archiveStored: {
+    usd: 0.023,
+    per: 'GB and month of an archive',
+    source: archivePrices,
+    pageOf: '2023 or later',
+  },
   scheduledCall: { usd: 1, per: 'million calls of a schedule', source: 'Amazon EventBridge pricing' },
   trace: { usd: 5, per: 'million traces', source: 'AWS X-Ray pricing' },
   user: {
