@@ -18,6 +18,7 @@ export interface StepEntry {
 /** What it takes to end an operation. */
 const ending = {
   get: ['operation'],
+  put: ['failed-operation'],
   update: ['operation', 'operation_count'],
   delete: ['pending-operation'],
 } as const satisfies TableUse
@@ -30,7 +31,11 @@ export const steps: readonly StepEntry[] = [
     folder: 'imports/prepare-import',
     description: 'Fetch, check and split a file',
     uses: ['imports.write', 'imports.read'],
-    table: { ...ending, get: ['operation', 'file_reservation'], put: ['file_reservation'] },
+    table: {
+      ...ending,
+      get: [...ending.get, 'file_reservation'],
+      put: [...ending.put, 'file_reservation'],
+    },
     impact: 'Imports fail before their first row.',
   },
   {

@@ -121,6 +121,7 @@ export const subscriptions: readonly Subscription[] = [
     table: {
       get: ['operation'],
       query: ['pending-operation'],
+      put: ['failed-operation'],
       update: ['operation', 'operation_count'],
       delete: ['pending-operation'],
     },
@@ -173,7 +174,7 @@ export const subscriptions: readonly Subscription[] = [
     table: {
       get: ['blocked-tenants', 'subscriber_health'],
       getMany: ['delivery', 'subscriber', 'subscriber_health'],
-      put: ['audit', 'delivery', 'waiting_delivery'],
+      put: ['audit', 'delivery', 'failed-delivery', 'waiting_delivery'],
       update: ['subscriber', 'subscriber_health'],
       delete: ['waiting_delivery'],
       check: ['subscriber'],

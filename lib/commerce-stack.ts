@@ -134,6 +134,7 @@ export class CommerceStack extends Stack {
       WebhooksSecretArn: secretsOfStage.webhooks.secretArn,
       StripeWebhooksSecretArn: secretsOfStage.stripe_webhooks.secretArn,
       ProbeSecretArn: secretsOfStage.probe.secretArn,
+      CodesSecretArn: secretsOfStage.codes.secretArn,
       ...(watch?.pages && { PagesTopicArn: watch.pages.topicArn }),
     }
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value })

@@ -55,6 +55,7 @@ export const rights: Record<Right, Access> = {
   'secret.one_time_codes': onSecret('one_time_codes'),
   'secret.sessions': onSecret('sessions'),
   'secret.hashes': onSecret('hashes'),
+  'secret.codes': onSecret('codes'),
   'secret.mails': onSecret('mails'),
   'secret.resets': onSecret('resets'),
   'secret.subscribers': onSecret('subscribers'),

@@ -16,6 +16,7 @@ const keyDescriptions: Readonly<Record<KeyName, string>> = {
   one_time_codes: 'Gives one-time codes their digits.',
   sessions: 'Gives the cookies of sessions their secrets.',
   hashes: 'Hashes e-mail addresses and networks of callers. User ids are such hashes.',
+  codes: 'Hashes the texts of codes that were deleted for good, in the audit.',
   mails: 'Seals the addresses of queued mails with one-time codes.',
   resets: 'Seals the addresses of queued password resets.',
   subscribers: 'Seals the secrets that sign the events of subscribers.',

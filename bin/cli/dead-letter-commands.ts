@@ -1,7 +1,8 @@
 import { Argument } from '@commander-js/extra-typings'
 import { deadLetterNames } from '#functions/subscriptions.ts'
 import { type Define, parseTime, parseWholeNumber, stack, stackOf, UsageError, yes } from './options.ts'
-import { confirm, printRecord, printRecords, withProgress } from './output.ts'
+import { confirm, printRecord, withProgress } from './output.ts'
+import { anyTenant, ask, from, limit, to, verbose } from './question-options.ts'
 
 /** Defines the commands on messages and batches that could not be handled. */
 export function defineDeadLetters(define: Define): void {
@@ -9,26 +10,30 @@ export function defineDeadLetters(define: Define): void {
   const message = new Argument('<id>', 'the message_id of the list')
   define(
     'dead-letters list',
-    'List failed messages with the number of attempts and the reason, as far as the deployment has recorded one. Otherwise the log of the function has it: search it for the message_id. Messages stay in the queue; other commands do not see them for a minute if this one is interrupted.',
-    'dead-letters list webhooks',
+    'List failed messages, the latest first, with the number of attempts and the reason, as far as the deployment has recorded one. Otherwise the log of the function has it: search it for the message_id. With an id, print one message with its content: the received event, or the body. Messages stay in the queue; other commands do not see them for a minute if this one is interrupted.',
+    'dead-letters list',
+    'dead-letters list webhooks --tenant acme --from 24h --stack commerce-prod',
+    'dead-letters list webhooks MESSAGE_ID',
   )
-    .addArgument(queue)
+    .addArgument(
+      new Argument('[name]', 'the queue, or the function; all by default').choices(deadLetterNames),
+    )
+    .argument('[id]', 'one message, by its message_id')
+    .addOption(anyTenant)
+    .addOption(from)
+    .addOption(to)
+    .option('--correlation-id <id>', 'only messages that name this id')
+    .addOption(limit)
+    .addOption(verbose)
     .addOption(stack)
-    .action(async (name, { stack }) => {
-      const { inspectionOf, listLetters } = await import('../commands/inspect-dead-letters.ts')
-      await printRecords(await listLetters(await inspectionOf(await stackOf(stack), name)))
-    })
-  define(
-    'dead-letters show',
-    'Print a failed message with its content: the received event, or the body of the message.',
-    'dead-letters show webhooks MESSAGE_ID',
-  )
-    .addArgument(queue)
-    .addArgument(message)
-    .addOption(stack)
-    .action(async (name, id, { stack }) => {
-      const { inspectionOf, showLetter } = await import('../commands/inspect-dead-letters.ts')
-      printRecord(await showLetter(await inspectionOf(await stackOf(stack), name), id))
+    .action(async (name, id, { tenant, correlationId, ...options }) => {
+      if (name !== undefined && id !== undefined) {
+        const { inspectionOf, showLetter } = await import('../commands/inspect-dead-letters.ts')
+        return printRecord(await showLetter(await inspectionOf(await stackOf(options.stack), name), id))
+      }
+      const { readDeadLetters } = await import('../commands/ask/lists.ts')
+      const columns = ['queue', 'message_id', 'at', 'attempts', 'reason', 'type', 'changes']
+      await ask(readDeadLetters, options, { tenant, target: name, correlationId }, { columns })
     })
   define(
     'dead-letters discard',

@@ -172,26 +172,24 @@ function defineRollback(define: Define): void {
       })
     })
   define(
-    'releases list',
-    'List the releases of a stack whose versions are kept, newest first: how many functions have a version of each, how many serve it, and whether it was rolled back.',
-    'releases list --stack commerce-prod',
+    'releases',
+    'List the releases of a stack whose versions are kept, newest first: how many functions have a version of each, how many serve it, and whether it was rolled back. With --prune, first delete the versions of old releases, which count against the quota of code, after each deployment. Versions that an alias invokes are kept.',
+    'releases --stack commerce-prod',
+    'releases --prune --stack commerce-prod',
   )
     .addOption(awsStack)
-    .action(async ({ stack }) => {
-      const { clients, releasedFunctions, releasesOf } = await import('../commands/releases.ts')
-      await printRecords(releasesOf(await releasedFunctions(stack, clients())))
-    })
-  define(
-    'releases prune',
-    'Delete the versions of old releases, which count against the quota of code. Versions that an alias invokes are kept. Run it after each deployment.',
-    'releases prune --stack commerce-prod',
-  )
-    .addOption(awsStack)
-    .option('--keep <number>', 'how many releases to keep', parseWholeNumber, 10)
-    .action(async ({ stack, keep }) => {
+    .option('--prune', 'delete the versions of all but the newest releases', false)
+    .option('--keep <number>', 'with --prune: how many releases to keep', parseWholeNumber, 10)
+    .action(async ({ stack, prune, keep }) => {
       if (keep < 2) throw new UsageError('--keep takes at least 2: a rollback needs an older release.')
-      const { clients, pruneReleases } = await import('../commands/releases.ts')
-      printRecord({ deleted_versions: await withProgress(() => pruneReleases(stack, keep, clients())) })
+      const { clients, pruneReleases, releasedFunctions, releasesOf } = await import(
+        '../commands/releases.ts'
+      )
+      if (prune) {
+        const deleted = await withProgress(() => pruneReleases(stack, keep, clients()))
+        console.error(`${deleted} versions were deleted.`)
+      }
+      await printRecords(releasesOf(await releasedFunctions(stack, clients())))
     })
 }
 

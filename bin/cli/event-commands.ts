@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import {
-  awsStack,
   type Define,
   parseEvents,
   parseTenant,
@@ -15,8 +14,9 @@ import {
   stackOf,
   UsageError,
 } from './options.ts'
-import { printLine, printRecord } from './output.ts'
+import { printLine, printRecord, withProgress } from './output.ts'
 import { onStopSignal } from './stop-signal.ts'
+import { operatorOf } from './subscriber-commands.ts'
 
 /** Defines the commands on published events. */
 export function defineEventCommands(define: Define): void {
@@ -80,15 +80,29 @@ function defineListen(define: Define): void {
 function defineReplay(define: Define): void {
   define(
     'events replay',
-    'Publish the archived events between two times again. They keep their ids, so consumers recognize duplicates. The local run has no archive.',
+    'Send the events between two times again, with the same ids: consumers recognize duplicates. It publishes the archived events on the bus; the local run has no archive. With --subscriber it sends to one subscriber only, from its recorded deliveries as long as they are kept: those that succeeded, failed or were skipped. Others are still to be sent anyway. It leaves out those that have expired, and refuses a blocked tenant.',
     'events replay --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z --stack commerce-prod',
+    'events replay --tenant acme --subscriber SUBSCRIBER_ID --from 2026-01-30T12:00:00Z --to 2026-01-31T13:00:00Z',
   )
     .requiredOption('--from <time>', 'such as 2026-01-31T12:00:00Z', parseTime)
     .requiredOption('--to <time>', 'such as 2026-01-31T13:00:00Z', parseTime)
-    .addOption(awsStack)
-    .action(async ({ stack, ...window }) => {
+    .option('--subscriber <id>', 'only to this subscriber')
+    .option('--tenant <name>', 'the tenant of the subscriber', parseTenant)
+    .addOption(stack)
+    .action(async ({ stack, subscriber, tenant, ...window }) => {
       const { checkWindow, replay } = await import('../commands/replay.ts')
       checkWindow(window, Date.now())
+      if ((subscriber === undefined) !== (tenant === undefined))
+        throw new UsageError('--subscriber and --tenant require each other')
+      if (subscriber !== undefined && tenant !== undefined) {
+        const { replayDeliveries } = await import('../commands/subscribers/deliveries.ts')
+        const operator = await operatorOf(stack)
+        const resent = await withProgress((report) =>
+          replayDeliveries(operator, { tenant, subscriber }, { window, report }),
+        )
+        return printRecord({ subscriber, resent })
+      }
+      if (stack === undefined) throw new UsageError('--stack is required without --subscriber')
       printRecord({ replay: await replay(await stackOf(stack), window) })
     })
 }

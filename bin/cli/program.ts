@@ -6,6 +6,7 @@ import { defineDeploymentCommands } from './deployment-commands.ts'
 import { defineHoldCommands } from './hold-commands.ts'
 import { definer, UsageError } from './options.ts'
 import { textOf } from './output.ts'
+import { defineQuestions } from './question-commands.ts'
 import { defineRefundCommands } from './refund-commands.ts'
 import { defineServiceCommands } from './service-commands.ts'
 import { defineSubscriberCommands } from './subscriber-commands.ts'
@@ -46,6 +47,8 @@ export function createProgram(): Command {
   const define = definer(program)
   program.commandsGroup('Use the service:')
   defineServiceCommands(define)
+  program.commandsGroup('Ask what happened:')
+  defineQuestions(define)
   program.commandsGroup('Tenants:')
   defineTenantCommands(define)
   defineHoldCommands(define)

@@ -9,12 +9,12 @@ import {
   settingsOf,
   stack,
   stackOf,
-  tableOf,
   tenant,
   UsageError,
   yes,
 } from './options.ts'
 import { assertCanAsk, confirm, printRecord, printRecords } from './output.ts'
+import { anyTenant, ask, from, limit, to, verbose } from './question-options.ts'
 
 const outcome = new Option('--outcome <outcome>', 'what you found out at the payment provider')
   .choices(['failed', 'paid'] as const)
@@ -24,16 +24,23 @@ const outcome = new Option('--outcome <outcome>', 'what you found out at the pay
 export function defineRefundCommands(define: Define): void {
   define(
     'refunds list',
-    'List the refunds of a tenant, oldest first, with amounts in minor units.',
-    'refunds list --tenant acme --status pending',
+    'List the refunds of a tenant, the latest first, with their entries in the ledger and amounts in minor units. Without --tenant it lists the pending refunds of all tenants.',
+    'refunds list --to 1h --stack commerce-prod',
+    'refunds list --tenant acme --status reversed --from 7d',
   )
-    .addOption(tenant)
+    .addOption(anyTenant)
+    .addOption(from)
+    .addOption(to)
     .addOption(new Option('--status <status>', 'only refunds in this status').choices(refundStatuses))
+    .option('--charge <id>', 'only refunds of this charge')
+    .addOption(limit)
+    .addOption(verbose)
     .addOption(stack)
-    .action(async ({ tenant, status, stack }) => {
-      const { refundsOf } = await import('../commands/refunds.ts')
-      const columns = ['id', 'charge_id', 'amount', 'currency', 'status', 'created_at', 'updated_at']
-      await printRecords(refundsOf(await tableOf(stack), tenant, status), ...columns)
+    .action(async ({ tenant, status, charge, ...options }) => {
+      const { readRefunds } = await import('../commands/ask/lists.ts')
+      const { withLedger } = await import('../commands/ask/with-ledger.ts')
+      const columns = ['id', 'tenant_id', 'charge_id', 'amount', 'currency', 'status', 'created_at', 'ledger']
+      await ask(readRefunds, options, { tenant, status, target: charge }, { columns, complete: withLedger })
     })
   define(
     'refunds settle',

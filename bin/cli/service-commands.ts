@@ -3,6 +3,7 @@ import { defineEventCommands } from './event-commands.ts'
 import {
   type Define,
   parseObject,
+  parseTenant,
   parseWholeNumber,
   settings,
   settingsOf,
@@ -17,8 +18,7 @@ import { defineWebhookCommands } from './webhook-commands.ts'
 /** Defines the commands that use the service as callers, senders and subscribers do. */
 export function defineServiceCommands(define: Define): void {
   defineStart(define)
-  defineUrl(define)
-  defineToken(define)
+  defineEnvironment(define)
   defineMail(define)
   defineImports(define)
   defineEventCommands(define)
@@ -45,42 +45,53 @@ function defineStart(define: Define): void {
     })
 }
 
-function defineUrl(define: Define): void {
-  define('url', 'Print the address of the API.', 'url', 'url --provider', 'url --stack commerce-prod')
-    .option('--provider', 'print the address of the payment provider of the local run instead')
+function defineEnvironment(define: Define): void {
+  define(
+    'env',
+    'Print variables for a shell: BASE_URL, the address of the API; on the local run PROVIDER, that of its payment provider; and with --tenant TOKEN, a token of the local issuer. A negative --expires-in and other claims make tokens that the service rejects.',
+    'env --tenant acme',
+    'env --tenant acme --role Editor --sub u1 --scope "codes:read codes:write"',
+    'env --stack commerce-prod',
+  )
+    .option('--tenant <name>', 'the tenant of the token', parseTenant)
+    .option('--role <role>', `the role: ${roles.join(', ')}, or an unknown one`, 'Editor')
+    .option('--sub <id>', 'the subject', 'u1')
+    .option('--scope <scopes>', 'scopes, separated by spaces')
+    .option('--expires-in <seconds>', 'the lifetime of the token', parseWholeNumber, 3600)
+    .option('--claims <json>', 'other claims; null removes one', parseObject)
+    .addOption(settings)
     .addOption(stack)
-    .action(async ({ provider, stack: name }) => {
-      if (provider && name !== undefined) throw new UsageError('--provider is for the local run only')
-      if (name !== undefined)
-        return console.log((await import('../commands/deployment.ts')).baseUrlOf(await stackOf(name)))
-      const { providerUrlOf, runningService } = await import('../local/service-file.ts')
-      const service = runningService(provider ? '' : ', or use --stack')
-      console.log(provider ? providerUrlOf(service) : service.base_url)
+    .action(async ({ settings, stack, tenant, expiresIn: expiresInSeconds, ...request }) => {
+      if (stack !== undefined && tenant !== undefined)
+        throw new UsageError('--tenant is for the local run only: a stack has no local issuer')
+      if (tenant !== undefined) printVariables({ TOKEN: await tokenOf(tenant) })
+      printVariables(await addressesOf(stack))
+
+      async function tokenOf(tenant: string): Promise<string> {
+        const { role, scope } = request
+        if (!roles.some((known) => known === role))
+          console.error(`warning: there is no role '${role}'; the roles are ${roles.join(', ')}`)
+        const { issueToken, unknownScopes } = await import('../commands/token.ts')
+        const { unknown, known } = unknownScopes(scope, await settingsOf(settings))
+        if (unknown.length > 0)
+          console.error(`warning: unknown scope: ${unknown.join(' ')}; the scopes are ${known.join(' ')}`)
+        return issueToken({ ...request, tenant, expiresInSeconds }, settings)
+      }
     })
 }
 
-function defineToken(define: Define): void {
-  define(
-    'token',
-    'Print a token of the local issuer. A negative --expires-in and other claims make tokens that the service rejects.',
-    'token --tenant acme --role Editor --sub u1 --scope "codes:read codes:write"',
-  )
-    .addOption(tenant)
-    .requiredOption('--role <role>', `the role: ${roles.join(', ')}, or an unknown one`)
-    .requiredOption('--sub <id>', 'the subject')
-    .option('--scope <scopes>', 'scopes, separated by spaces')
-    .option('--expires-in <seconds>', 'its lifetime', parseWholeNumber, 3600)
-    .option('--claims <json>', 'other claims; null removes one', parseObject)
-    .addOption(settings)
-    .action(async ({ settings, expiresIn: expiresInSeconds, ...request }) => {
-      if (!roles.some((role) => role === request.role))
-        console.error(`warning: there is no role '${request.role}'; the roles are ${roles.join(', ')}`)
-      const { issueToken, unknownScopes } = await import('../commands/token.ts')
-      const { unknown, known } = unknownScopes(request.scope, await settingsOf(settings))
-      if (unknown.length > 0)
-        console.error(`warning: unknown scope: ${unknown.join(' ')}; the scopes are ${known.join(' ')}`)
-      console.log(await issueToken({ ...request, expiresInSeconds }, settings))
-    })
+async function addressesOf(name: string | undefined): Promise<Record<string, string>> {
+  if (name !== undefined)
+    return { BASE_URL: (await import('../commands/deployment.ts')).baseUrlOf(await stackOf(name)) }
+  const { runningService } = await import('../local/service-file.ts')
+  const { base_url, provider_url } = runningService(', or use --stack')
+  return { BASE_URL: base_url, ...(provider_url !== undefined && { PROVIDER: provider_url }) }
+}
+
+/** Prints assignments that a shell evaluates to these values. */
+function printVariables(variables: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(variables))
+    console.log(`${name}='${value.replaceAll("'", `'\\''`)}'`)
 }
 
 function defineMail(define: Define): void {

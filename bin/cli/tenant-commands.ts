@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { roles } from '#shared/platform/identity/caller.ts'
-import type { Table } from '#shared/platform/table/table.ts'
 import { defineApiKeyCommands } from './api-key-commands.ts'
 import {
   type Define,
@@ -19,30 +18,6 @@ import { confirm, printRecord, printRecords, withProgress } from './output.ts'
 
 /** Defines the commands on the data, the users and the credentials of a tenant. */
 export function defineTenantCommands(define: Define): void {
-  defineRecords(
-    define,
-    'audit',
-    async (table, tenant) => {
-      const { recordsOf } = await import('../commands/tenant-records.ts')
-      return recordsOf(table, tenant, 'audit')
-    },
-    'List the audit records of a tenant, oldest first: who did what, allowed or denied.',
-    'at',
-    'actor_id',
-    'issuer',
-    'action',
-    'target',
-    'result',
-  )
-  defineRecords(
-    define,
-    'ledger',
-    async (table, tenant) => {
-      const { recordsOf } = await import('../commands/tenant-records.ts')
-      return recordsOf(table, tenant, 'ledger')
-    },
-    'List the paid refunds of a tenant, oldest first, with amounts in minor units.',
-  )
   defineErasure(define)
   defineSessions(define)
   defineApiKeyCommands(define)
@@ -66,21 +41,6 @@ function defineErasure(define: Define): void {
       const { eraseOrder } = await import('../commands/erase-order.ts')
       await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
       printRecord({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
-    })
-}
-
-function defineRecords(
-  define: Define,
-  name: string,
-  read: (table: Table, tenant: string) => Promise<AsyncIterable<object>>,
-  description: string,
-  ...columns: string[]
-): void {
-  define(`${name} list`, description, `${name} list --tenant acme`)
-    .addOption(tenant)
-    .addOption(stack)
-    .action(async ({ tenant, stack }) => {
-      await printRecords(await read(await tableOf(stack), tenant), ...columns)
     })
 }
 

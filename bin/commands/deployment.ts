@@ -2,6 +2,7 @@ import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-clo
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
+import type { Units } from '#shared/platform/base/units.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { accessOf, assertRunning, runningService } from '../local/service-file.ts'
 
@@ -45,10 +46,11 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
 /** The time limit of a command's work on a deployment. */
 export const commandMilliseconds = 3_600_000
 
-/** Opens the table of a deployment. */
-export function openTable(stack: DeployedStack): Table {
+/** Opens the table of a deployment. @param units receives what the calls consume */
+export function openTable(stack: DeployedStack, units?: Units): Table {
   const client = new DynamoDBClient(stack.access)
-  const access = { clock: systemClock, budget: startBudget(systemClock, commandMilliseconds) }
+  const budget = startBudget(systemClock, commandMilliseconds)
+  const access = { clock: systemClock, budget, ...(units && { units }) }
   return dynamodbTable(client, outputOf(stack, 'TableName'), access)
 }
 

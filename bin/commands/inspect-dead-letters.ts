@@ -20,7 +20,7 @@ export interface Inspection {
 }
 
 /** A dead letter in a list. Times are ISO 8601. */
-interface DeadLetterSummary {
+export interface DeadLetterSummary {
   message_id: string
   /** The time at which the work was queued, or at which the function gave up. */
   at: string
@@ -38,8 +38,11 @@ interface DeadLetterSummary {
 const hiddenSeconds = 60
 
 /** Returns the dependencies of the commands on the dead letters of a deployment. */
-export async function inspectionOf(stack: DeployedStack, name: string): Promise<Inspection> {
-  const table = openTable(stack)
+export async function inspectionOf(
+  stack: DeployedStack,
+  name: string,
+  table = openTable(stack),
+): Promise<Inspection> {
   const letters = deadLettersAt(outputOf(stack, deadLettersOutput(name)), stack.access)
   if (!(name in taskQueues)) return { name, letters, table }
   const sqs = new SQSClient(stack.access)
@@ -50,12 +53,18 @@ export async function inspectionOf(stack: DeployedStack, name: string): Promise<
   return { name, letters, table, attempts: Number(maxReceiveCount) }
 }
 
-/** Returns the dead letters. They stay in the queue. */
-export async function listLetters(inspection: Inspection): Promise<DeadLetterSummary[]> {
+/** Returns the dead letters that are wanted. All of them stay in the queue. */
+export async function listLetters(
+  inspection: Inspection,
+  isWanted: (letter: DeadLetter) => boolean = () => true,
+): Promise<{ letter: DeadLetter; summary: DeadLetterSummary }[]> {
   const found: DeadLetter[] = []
   try {
     for await (const letter of uniqueOf(inspection)) found.push(letter)
-    return await Promise.all(found.map((letter) => summaryOf(letter, inspection)))
+    const wanted = found.filter(isWanted)
+    return await Promise.all(
+      wanted.map(async (letter) => ({ letter, summary: await summaryOf(letter, inspection) })),
+    )
   } finally {
     await releaseAll(found, inspection)
   }

@@ -10,19 +10,8 @@ import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../cli/options.ts'
 import { commandMilliseconds, type DeployedStack, openTable, outputOf } from './deployment.ts'
-import { recordsOf } from './tenant-records.ts'
 
 const dayMilliseconds = 24 * 3600 * 1000
-
-/** Yields the refunds of a tenant, oldest first; those in one status if it is given. */
-export async function* refundsOf(
-  table: Table,
-  tenant: string,
-  status: string | undefined,
-): AsyncGenerator<object> {
-  for await (const refund of recordsOf(table, tenant, 'refund'))
-    if (status === undefined || ('status' in refund && refund.status === status)) yield refund
-}
 
 /** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {

@@ -4,6 +4,16 @@ import { looks } from '#lib/monitoring/looks.ts'
 import { period } from '#lib/monitoring/metrics.ts'
 import { busiestQueries, busiestSeconds } from '#lib/monitoring/saved-queries.ts'
 
+const questions = [
+  ['who deleted a code, also for good, and why', 'find CODE --tenant T --from 30d'],
+  ['everything under one correlation id', 'find CORRELATION_ID --from 24h'],
+  ['what an API key did', 'find KEY_ID --from 24h'],
+  ['refunds that are pending for an hour', 'refunds list --to 1h'],
+  ['failed imports; with --tenant T all, with the rejected rows', 'operations list --from 24h'],
+  ['failed deliveries, and what the endpoints answered', 'deliveries list --from 12h'],
+  ['what was denied', 'audit list --tenant T --result deny --from 24h'],
+] as const
+
 const opening = `# Runbook
 
 Generated from the alarms by \`npx commerce runbook\`. Each alarm wakes somebody, and its section is named like it, without the name of
@@ -18,6 +28,13 @@ ${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-
 All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
 docs/examples/operator-unmask-policy.json, too.
 
+# Ask what happened
+
+All that is known under one id, as a timeline: a correlation id, an order, a refund, a code, an API key. Commands read the time that you
+name, such as \`--from 7d\` or \`--from 2026-01-30T12:00:00Z --to 2026-01-31T12:00:00Z\`; \`--verbose\` prints what that took.
+Lists without \`--tenant\` show what waits or has failed in any tenant.
+
+${fenced('sh', questions.map(([question, command]) => `npx commerce ${command} --stack STACK    # ${question}`).join('\n'))}
 # Freeze first
 
 Does the service write wrong data, or do callers see data of others? Then freeze it before you look for the cause. It takes seconds,

@@ -1,13 +1,6 @@
 import { type AuditEntry, auditPut } from '#shared/platform/audit/record.ts'
 import { type Clock, newId } from '#shared/platform/base/clock.ts'
-import { itemsOf } from '#shared/platform/listing/merge.ts'
-import type { Entity } from '#shared/platform/table/keys.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
-
-/** Yields the records of a tenant without their keys in the table, oldest first. */
-export async function* recordsOf(table: Table, tenant: string, entity: Entity): AsyncGenerator<object> {
-  for await (const { pk: _pk, sk: _sk, ...record } of itemsOf(table, tenant, entity)) yield record
-}
 
 /** An operator who changes the table of a deployment. */
 export interface Operator {

@@ -16,7 +16,7 @@ import {
 } from './service-file.ts'
 
 const DEFAULT_PORT = 4566
-/** Long enough to try the service; `npx commerce token` creates more tokens. */
+/** Long enough to try the service; `npx commerce env` prints more tokens. */
 const TOKEN_SECONDS = 8 * 3600
 
 /**

@@ -41,7 +41,7 @@ const pausing = [
  * generated from them, and the tests of the deployed stack compare them with the calls that the commands make.
  */
 export const commandActions: Readonly<Record<string, readonly string[]>> = {
-  url: [],
+  env: [],
   runbook: [],
   'events listen': [
     'events:DeleteRule',
@@ -51,11 +51,28 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'sqs:ReceiveMessage',
     ...watchQueue,
   ],
-  'events replay': ['events:ListArchives', 'events:StartReplay'],
+  'events replay': [
+    'dynamodb:DeleteItem',
+    'dynamodb:Query',
+    'events:ListArchives',
+    'events:StartReplay',
+    'sqs:SendMessage',
+    ...changing,
+  ],
   'webhook send': ['secretsmanager:GetSecretValue'],
   'webhook secret': ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
+  find: [
+    'cloudformation:ListStackResources',
+    'dynamodb:BatchGetItem',
+    'dynamodb:Query',
+    'logs:GetQueryResults',
+    'logs:StartQuery',
+    'secretsmanager:GetSecretValue',
+    'sqs:ReceiveMessage',
+    ...inspected,
+  ],
   'audit list': ['dynamodb:Query'],
-  'ledger list': ['dynamodb:Query'],
+  'operations list': ['dynamodb:BatchGetItem', 'dynamodb:Query'],
   'orders erase': ['dynamodb:ConditionCheckItem', 'dynamodb:GetItem', ...audited],
   'sessions list': ['dynamodb:Query'],
   'sessions revoke': ['dynamodb:UpdateItem', ...audited],
@@ -89,10 +106,9 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'subscribers delete': ['dynamodb:DeleteItem', 'dynamodb:GetItem', ...audited],
   'subscribers test': ['dynamodb:GetItem', 'sqs:SendMessage', ...audited],
   'subscribers re-encrypt': ['dynamodb:Query', 'lambda:InvokeFunction', ...changing],
-  'deliveries list': ['dynamodb:Query'],
+  'deliveries list': ['dynamodb:BatchGetItem', 'dynamodb:Query'],
   'deliveries resend': ['dynamodb:DeleteItem', 'sqs:SendMessage', ...changing],
-  'deliveries replay': ['dynamodb:DeleteItem', 'dynamodb:Query', 'sqs:SendMessage', ...changing],
-  'refunds list': ['dynamodb:Query'],
+  'refunds list': ['dynamodb:BatchGetItem', 'dynamodb:Query'],
   'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
   verify: [
@@ -102,7 +118,6 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     ...purging,
   ],
   'dead-letters list': ['sqs:ReceiveMessage', ...inspected],
-  'dead-letters show': ['sqs:ReceiveMessage', ...inspected],
   'dead-letters discard': ['sqs:DeleteMessage', 'sqs:ReceiveMessage', ...inspected, ...audited],
   'dead-letters redrive': [
     'dynamodb:GetRecords',
@@ -162,8 +177,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     ...releases,
   ],
   rollback: ['lambda:CreateAlias', 'lambda:DeleteAlias', ...deprovisioning, ...provisioning, ...releases],
-  'releases list': releases,
-  'releases prune': ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
+  releases: ['lambda:DeleteAlias', 'lambda:DeleteFunction', ...releases],
 }
 
 /** The actions of `verify --first`, which is asked once for a new stage. */

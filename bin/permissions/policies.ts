@@ -20,6 +20,10 @@ const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*
 )
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
 
+const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
+  ofService('logs', `log-group:${name}`),
+)
+
 /** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
 const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
   { Sid: 'FindServices', actions: /^cloudformation:DescribeType$/, Resource: '*' },
@@ -74,6 +78,8 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
     Resource: `arn:aws:s3:::commerce-*/${tableFolder}/*`,
   },
   { Sid: 'ReadMetrics', actions: /^cloudwatch:/, Resource: '*' },
+  { Sid: 'QueryLogs', actions: /^logs:StartQuery$/, Resource: logGroups },
+  { Sid: 'ReadLogQueries', actions: /^logs:/, Resource: '*' },
   { Sid: 'ManageUsers', actions: /^cognito-idp:/, Resource: ofService('cognito-idp', 'userpool/*') },
   { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns },
 ]
@@ -87,9 +93,6 @@ const encrypting = {
   states: /^states:/,
 }
 
-const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
-  ofService('logs', `log-group:${name}`),
-)
 const table = ofService('dynamodb', 'table/commerce-*')
 
 /** Permissions for the commands of the AWS CLI in the runbook and in the docs, and for the dashboard. */
@@ -99,7 +102,6 @@ const procedures: readonly Statement[] = [
     Action: 'cloudformation:CancelUpdateStack',
     Resource: ofService('cloudformation', 'stack/commerce-*'),
   },
-  { Sid: 'QueryLogs', Action: 'logs:StartQuery', Resource: logGroups },
   {
     Sid: 'ShowDashboardAndTraces',
     Action: [
@@ -109,7 +111,6 @@ const procedures: readonly Statement[] = [
       'cloudwatch:ListDashboards',
       'logs:DescribeLogGroups',
       'logs:DescribeQueryDefinitions',
-      'logs:GetQueryResults',
       'xray:BatchGetTraces',
     ],
     Resource: '*',
@@ -160,6 +161,12 @@ const procedures: readonly Statement[] = [
   },
   { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
   {
+    // `find` hashes the text of a code.
+    Sid: 'ReadTheKeyOfCodes',
+    Action: 'secretsmanager:GetSecretValue',
+    Resource: ofService('secretsmanager', 'secret:CodesSecret*'),
+  },
+  {
     Sid: 'DescribeSecrets',
     Action: 'secretsmanager:DescribeSecret',
     Resource: secretArns,
@@ -200,7 +207,7 @@ export function pipelinePolicy(): object {
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
   const webhooks = secretArns.filter((arn) => arn.includes(':WebhooksSecret')).join()
-  const commands = ['preflight', 'verify', 'releases prune']
+  const commands = ['preflight', 'verify', 'releases']
   const statements = statementsFor(commands.flatMap((name) => commandActions[name] ?? []))
   const narrowed = statements.map((one) => (one.Sid === 'UseSecrets' ? { ...one, Resource: webhooks } : one))
   return policy([deploy, ...narrowed])

@@ -54,7 +54,7 @@ export const rollback = 'npx commerce rollback --stack STACK'
 export const duringFreeze =
   'During a freeze this is expected: change nothing, npx commerce unfreeze ends it. Otherwise'
 export const lastDeployment = 'If it began with a deployment, roll back with npx commerce rollback.'
-export const ledger = 'npx commerce ledger list --tenant T --stack STACK'
+export const ledger = 'npx commerce refunds list --tenant T --stack STACK'
 export const listExecutions =
   'aws stepfunctions list-executions --state-machine-arn IMPORT_MACHINE_ARN --status-filter'
 

@@ -1,8 +1,8 @@
 import { type AlarmDefinition, errorsInLog, ledger } from './alarm-definition.ts'
 import * as measures from './measures.ts'
 
-/** The refunds of a tenant without an outcome. No metric names the tenant. */
-const pendingRefunds = 'npx commerce refunds list --tenant T --status pending --stack STACK'
+/** Returns the command that lists the refunds of all tenants without an outcome after a time. No metric names the tenant. */
+const pendingFor = (time: string) => `npx commerce refunds list --to ${time} --stack STACK`
 
 const settleRefund =
   'npx commerce refunds settle ID --tenant T --outcome failed --settings FILE --stack STACK'
@@ -28,18 +28,18 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'RefundsPendingLong',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
-    act: 'List the pending refunds of each tenant with an account. Find out what delays the old ones, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
+    act: 'Find out what delays the refunds, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
-    commands: [tenants, pendingRefunds, settleRefund],
+    commands: [pendingFor('15m'), settleRefund],
     threshold: { measure: measures.oldestPending('refunds'), above: 900 },
   },
   {
     id: 'RefundsUnsettledLong',
     impact:
       'The payment provider accepted a refund ten days ago and has not settled it, or its payout lacks facts of the provider.',
-    act: 'List the pending refunds of each tenant with an account. A payout without facts is not pending: list without --status to find it. Look up the status of those older than ten days at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
+    act: 'A payout without facts is not pending: list those of the tenant with --status succeeded to find it. Look up the status of each one at the payment provider. Pay nothing back by hand: the service asks about the refund each day, and completes it once the provider has settled it. The alarm ends a day later.',
     queries: errorsInLog('sagas.finish'),
-    commands: [tenants, pendingRefunds],
+    commands: [pendingFor('10d')],
     // A bank may take that long: https://docs.stripe.com/refunds
     // An unsettled refund is asked about, and its age is logged, once in 23 hours.
     threshold: { measure: measures.oldestPending('unsettled_refunds', measures.day), above: 10 * 24 * 3600 },
@@ -48,9 +48,9 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'RefundPaidLate',
     impact:
       'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
-    act: 'The log names the tenant, and the audit of the tenant has the refund: action refund_succeeded, with the correlation id of the log. Compare the ledger with the charge at the payment provider, and agree with the tenant what is due.',
+    act: 'The log names the correlation id, which finds the refund. Compare its ledger entries with the charge at the payment provider, and agree with the tenant what is due.',
     queries: latePayouts,
-    commands: [ledger, 'npx commerce audit list --tenant T --stack STACK'],
+    commands: ['npx commerce find CORRELATION_ID --from 24h --stack STACK'],
     threshold: { measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 },
   },
   {
@@ -59,7 +59,12 @@ export const refundAlarms: readonly AlarmDefinition[] = [
       'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
     act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
     queries: lostAccounts,
-    commands: [tenants, 'npx commerce tenants connect T ACCOUNT --stack STACK', pendingRefunds, settleRefund],
+    commands: [
+      tenants,
+      'npx commerce tenants connect T ACCOUNT --stack STACK',
+      'npx commerce refunds list --tenant T --status pending --stack STACK',
+      settleRefund,
+    ],
     threshold: {
       measure: measures.alertsOf('PROVIDER_ACCOUNT_LOST', 'accounts at the payment provider that were lost'),
       above: 0,

@@ -119,7 +119,7 @@ function commandsOn(all: readonly Route[]): string[] {
   return [
     ...some(({ uses }) => uses.includes('secret.payments'), ledger),
     ...some(({ auth }) => auth === 'signature', 'npx commerce dead-letters redrive webhooks --stack STACK'),
-    ...some(({ auth }) => auth === 'bearer', 'npx commerce audit list --tenant T --stack STACK'),
+    ...some(({ auth }) => auth === 'bearer', 'npx commerce audit list --tenant T --from 1h --stack STACK'),
   ]
 }
 

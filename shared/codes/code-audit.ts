@@ -1,4 +1,6 @@
+import type { KeyObject } from 'node:crypto'
 import type { AuditEntry } from '../platform/audit/record.ts'
+import { keyedHash } from '../platform/base/secrets.ts'
 import type { Code } from './code.ts'
 
 /**
@@ -14,6 +16,17 @@ const redactedFields = ['name', 'code'] as const
 export function auditOfChange(action: string, before: Code, after: Code | undefined): AuditEntry {
   const [from, to] = changesBetween(before, after)
   return { ...auditOfCode(action, before), before: from, after: to }
+}
+
+/** Returns the audit entry of a hard delete. Nothing but the hash says which text the code had. */
+export function auditOfHardDelete(code: Code, key: KeyObject): AuditEntry {
+  const entry = auditOfChange('hard_delete', code, undefined)
+  return { ...entry, before: { ...entry.before, code_hash: codeHash(key, code.tenant_id, code.code) } }
+}
+
+/** Returns the hash of a code's text in the audit of its tenant. @param text in its stored form */
+export function codeHash(key: KeyObject, tenant: string, text: string): string {
+  return keyedHash(key, tenant, text)
 }
 
 /** Returns the audit entry of an action on one code. */

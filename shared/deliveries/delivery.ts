@@ -1,7 +1,8 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
+import { failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
-import { type Change, inState, type Range, type StateCondition } from '../platform/table/table.ts'
+import { type Change, inState, type Put, type Range, type StateCondition } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from '../subscribers/subscriber.ts'
 
@@ -180,6 +181,11 @@ export function waitingEntry(
 
 /** How late a message may be, in milliseconds. An entry that replaces one that may be lost is due so much later. */
 export const lateMilliseconds = 60_000
+
+/** Writes the entry of a delivery that fails. @param now milliseconds since 1970 */
+export function failureEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
+  return failurePut('failed-delivery', { tenant, work, expires_at }, now)
+}
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */
 export function dueAt({ sk }: WaitingDelivery): number {

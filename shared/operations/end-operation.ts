@@ -4,7 +4,13 @@ import type { Table } from '../platform/table/table.ts'
 import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
 import { isEnded } from './operation-states.ts'
-import { findOperation, type OperationRef, removePendingEntry, transition } from './operation-store.ts'
+import {
+  failureEntry,
+  findOperation,
+  type OperationRef,
+  removePendingEntry,
+  transition,
+} from './operation-store.ts'
 
 /** The end of an operation: its completion, or its failure. */
 type Ending =
@@ -37,8 +43,9 @@ export async function endOperation(
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
     const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
-    if (!(await table.transact([ended, removePendingEntry(operation.id), decrementCount(operation)])))
-      return { ...operation, ...set }
+    const changes = [ended, removePendingEntry(operation.id), decrementCount(operation)]
+    if (ending.trigger === 'fail') changes.push(failureEntry(operation, clock.now()))
+    if (!(await table.transact(changes))) return { ...operation, ...set }
   }
   throw new Error('an operation changed during every attempt to end it')
 }

@@ -2,6 +2,7 @@ import { timestamp } from '../platform/base/clock.ts'
 import type { Task } from '../platform/events/outbox.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
+import { failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { type Change, create, type Table, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -63,4 +64,12 @@ export function transition(
 /** Removes the entry of an operation. Another process may have removed it already. */
 export function removePendingEntry(id: string): Change {
   return { remove: pendingKeyOf('pending-operation', id), condition: 'none' }
+}
+
+/** Writes the entry of an operation that fails. */
+export function failureEntry(
+  { id: work, tenant_id: tenant, expires_at }: Pick<Operation, 'id' | 'tenant_id' | 'expires_at'>,
+  now: number,
+): Change {
+  return failurePut('failed-operation', { tenant, work, expires_at }, now)
 }

@@ -79,9 +79,10 @@ export async function runDeliveries(
   // The time stands still, so a slow machine does the same work.
   const start = systemClock.now()
   let late = 0
+  let { settings } = runtime
   const context = (table = open()) => {
     const clock = { ...systemClock, now: () => start + late }
-    return { ...runtime, table, clock, now: clock.now }
+    return { ...runtime, settings, table, clock, now: clock.now }
   }
   const run = async (what: string, work: () => Promise<unknown>) => {
     queue = []
@@ -127,6 +128,11 @@ export async function runDeliveries(
   late = 3_600_000
   await run('queue a waiting delivery, with the sweep of its subscriber', () => sweep())
   await run('deliver it at a later attempt', deliver(ok))
+  event.event_id = 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a03'
+  const schedule = settings['deliveries.schedule']
+  settings = { ...settings, 'deliveries.schedule': { ...schedule, retriesAfterSeconds: [] } }
+  await fanOut()
+  await run('fail for the last time, at the first attempt', deliver(failing))
   return messages
 }
 

@@ -134,7 +134,11 @@ describe('the audit record of', () => {
         act: (tenant, id) => calls.hardDelete(admin(tenant), id, 'requested by the merchant'),
         writes: ['delete code', 'delete code_lock', ...noHolds, 'put audit'],
         record: { role: 'Admin', reason: 'requested by the merchant' },
-        before: { ...removed, expiry_at: '2099-01-01T00:00:00.000Z' },
+        before: {
+          ...removed,
+          expiry_at: '2099-01-01T00:00:00.000Z',
+          code_hash: expect.stringMatching(/^[\w-]{43}$/),
+        },
         after: {},
       },
     ],

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
-import { listDeliveries } from '#bin/commands/subscribers/deliveries.ts'
+import { readDeliveries } from '#bin/commands/ask/lists.ts'
 import { waitingEntry } from '#shared/deliveries/delivery.ts'
 import { breaker, breakerOf } from '#shared/deliveries/subscriber-health.ts'
 import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
 import { adjacentId } from '#shared/platform/base/clock.ts'
 import { ownerOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
+import { reachTo } from '#test/operators/reach-to.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
@@ -361,9 +362,9 @@ describe('a delivery that waits for its subscriber', () => {
     const { open_until = 0 } = (await service.health(subscriber)) ?? {}
     service.clock.advance(5000)
     await service.run()
-    const ref = { tenant: subscriber.tenant_id, subscriber: subscriber.id }
-    const { value: line } = await listDeliveries(service.table, ref, {}).next()
-    expect(line).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
+    const query = { tenant: subscriber.tenant_id, target: subscriber.id, limit: 10 }
+    const { entries } = await readDeliveries(reachTo(service.tableName), query)
+    expect(entries.at(-1)).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
   })
 
   test('is called once for its next attempt although its message had a copy', async () => {

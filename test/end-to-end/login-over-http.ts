@@ -54,7 +54,7 @@ export function loginOverHttp(deployment: () => Deployment): void {
     const placed = await orders(refreshed, order)
     expect([placed.status, placed.json.tenant_id]).toEqual([201, tenant])
 
-    const records = await audit()
+    const records = (await audit()).toReversed()
     const shown = records.map(({ action, actor_id, result, before, after }) => ({
       action,
       actor_id,

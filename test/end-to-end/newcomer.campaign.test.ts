@@ -288,8 +288,7 @@ test('the served guide runs as it is written', async () => {
   const sections = page.split(/(?=<h2)/).filter((section) => !/^<h2[^>]*>Clients</.test(section))
   const outputs = await runAsWritten(
     walkthroughOf(codeOf(sections.join(''))),
-    `BASE_URL=$(npx commerce url)
-    TOKEN=$(npx commerce token --tenant guide --role Editor --sub u1)
+    `eval "$(npx commerce env --tenant guide)"
     SECRET=$(npx commerce webhook secret)\n`,
   )
   expect(outputs).toHaveLength(2)

@@ -143,7 +143,7 @@ describe('dead letters', () => {
     const [letter] = lines(await page.next('npx commerce dead-letters list'))
     expect(letter).toMatchObject({ type: 'order.paid', attempts: 2 })
     placeholders.MESSAGE_ID = letter.message_id
-    expect(await page.next('npx commerce dead-letters show')).toContain(unknown)
+    expect(await page.next('npx commerce dead-letters list')).toContain(unknown)
   })
 
   test('are handled again, and discarded if they can never succeed', async () => {
@@ -325,7 +325,7 @@ describe('subscribers', () => {
     endpoint.status = 500
     await placed()
     await until(
-      () => list('--failed'),
+      () => list('--status', 'failed'),
       ({ length }) => length > 0,
     )
     const [failed] = lines(await page.next('npx commerce deliveries list'))
@@ -355,7 +355,7 @@ describe('subscribers', () => {
     )
     expect(resent.find((one) => one.id === placeholders.DELIVERY_ID)).toMatchObject({ state: 'succeeded' })
     const before = endpoint.verified(secret).length
-    const [replay] = lines(await page.next('npx commerce deliveries replay'))
+    const [replay] = lines(await page.next('npx commerce events replay'))
     expect(replay.resent).toBeGreaterThanOrEqual(2)
     await until(
       async () => endpoint.verified(secret).length,
@@ -558,7 +558,7 @@ describe('permissions of the commands above', () => {
   recordedActions(
     () => service,
     [
-      ...['dead-letters list', 'dead-letters show', 'dead-letters discard'],
+      ...['dead-letters list', 'dead-letters discard'],
       ...['freeze', 'unfreeze', 'preflight'],
       ...['holds set', 'holds list', 'holds lift'],
       ...['tenants block', 'tenants unblock', 'tenants list'],

@@ -21,7 +21,7 @@ import { subscribersOverHttp } from './subscribers-over-http.ts'
 
 /** Commands that these tests do not run. Others compare the calls of some of them, or run their code with recorded answers. */
 const runElsewhere = [
-  'url',
+  'env',
   'runbook',
   'events replay',
   'orders erase',
@@ -45,7 +45,6 @@ const runElsewhere = [
   'tenants disconnect',
   'tenants list',
   'dead-letters list',
-  'dead-letters show',
   'dead-letters discard',
   'table restore',
   'table carry-over',
@@ -56,8 +55,7 @@ const runElsewhere = [
   'addresses unblock',
   'preflight',
   'rollback',
-  'releases list',
-  'releases prune',
+  'releases',
 ]
 
 let service: Deployment

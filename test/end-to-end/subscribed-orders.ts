@@ -26,7 +26,7 @@ export async function subscribedOrders(service: Deployment, tenant: string) {
   const receivedBy = ({ secret }: typeof failing) => endpoint.verified(secret)
   const received = () => [failing, paused].flatMap(receivedBy)
   const statesOf = async ({ id }: typeof failing) => {
-    const deliveries = await run('deliveries', 'list', '--subscriber', id)
+    const deliveries = await run('deliveries', 'list', '--subscriber', id, '--limit', '100000')
     return deliveries.map(({ state }) => state)
   }
   const orders = new Set<string>()

@@ -61,7 +61,7 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
       { state: 'active', skipped: 1 },
     ])
     const window = ['--from', from, '--to', new Date().toISOString()]
-    expect(await run('deliveries', 'replay', '--subscriber', id, ...window)).toEqual([
+    expect(await run('events', 'replay', '--subscriber', id, ...window)).toEqual([
       { subscriber: id, resent: 2 },
     ])
     await receives(skipped, 1)

@@ -138,8 +138,8 @@ describe('the runbook', () => {
   })
 
   test.each([
-    ['RefundsPendingLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
-    ['RefundsUnsettledLong', 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    ['RefundsPendingLong', 'npx commerce refunds list --to 15m --stack STACK'],
+    ['RefundsUnsettledLong', 'npx commerce refunds list --to 10d --stack STACK'],
     [
       'EventBusDeadLettersPresent',
       'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
@@ -178,9 +178,12 @@ describe('the runbook', () => {
     expect(commandLines.flatMap(unknownParts)).toEqual([])
   })
 
-  test.each(['dead-letters redrive', 'audit list', 'ledger list'])('names the command %s', (command) => {
-    expect(commandLines.map(({ name }) => name)).toContain(command)
-  })
+  test.each(['dead-letters redrive', 'audit list', 'refunds list', 'find'])(
+    'names the command %s',
+    (command) => {
+      expect(commandLines.map(({ name }) => name)).toContain(command)
+    },
+  )
 
   test('names queues that exist', () => {
     const named = [...page.matchAll(/dead-letters redrive (\S+)/g)].map(([, name]) => name)

@@ -88,6 +88,7 @@ const permissions: Record<Right, string[]> = {
   'secret.one_time_codes': ['secretsmanager:GetSecretValue <OneTimeCodesSecret>'],
   'secret.sessions': ['secretsmanager:GetSecretValue <SessionsSecret>'],
   'secret.hashes': ['secretsmanager:GetSecretValue <HashesSecret>'],
+  'secret.codes': ['secretsmanager:GetSecretValue <CodesSecret>'],
   'secret.mails': ['secretsmanager:GetSecretValue <MailsSecret>'],
   'secret.resets': ['secretsmanager:GetSecretValue <ResetsSecret>'],
   'secret.subscribers': ['secretsmanager:GetSecretValue <SubscribersSecret>'],

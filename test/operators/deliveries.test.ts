@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { listDeliveries, replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.ts'
+import { readDeliveries } from '#bin/commands/ask/lists.ts'
+import type { Query } from '#bin/commands/ask/query.ts'
+import { replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.ts'
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { testSubscriber } from '#bin/commands/subscribers/test-subscriber.ts'
@@ -10,6 +12,7 @@ import { blockedTenantsPut } from '#shared/platform/identity/blocked-tenants.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries } from '#test/deliveries/delivery-service.ts'
 import { naming } from '#test/support/naming.ts'
+import { reachTo } from './reach-to.ts'
 
 const hour = 3_600_000
 
@@ -56,10 +59,9 @@ async function deliverInVain(): Promise<Delivery> {
   if (found?.state !== 'failed') throw new Error(`the delivery is ${found?.state}`)
   return found
 }
-const listed = async (selection: Parameters<typeof listDeliveries>[2] = {}, of = ref()) => {
-  const lines = []
-  for await (const line of listDeliveries(service.table, of, selection)) lines.push(line)
-  return lines
+const listed = async (query: Partial<Query> = {}) => {
+  const all = { tenant: 'acme', target: subscriber.id, limit: 100, ...query }
+  return (await readDeliveries(reachTo(service.tableName), all)).entries
 }
 const audited = async () =>
   (await service.audit())
@@ -126,7 +128,11 @@ describe('deliveries list', () => {
     expect(await listed()).toEqual([
       {
         id: sk,
+        tenant_id: 'acme',
+        subscriber_id: subscriber.id,
         event_id,
+        correlation_id: expect.any(String),
+        occurred_at: expect.any(String),
         type: 'order.placed',
         state: 'succeeded',
         attempted: 1,
@@ -143,26 +149,56 @@ describe('deliveries list', () => {
     expect(line?.next_at).toBe(new Date(service.clock.now() + 5000).toISOString())
   })
 
-  test('with --failed shows those without a further attempt only', async () => {
+  test('with a status shows those in it only', async () => {
     const { sk } = await deliverInVain()
     await deliver()
-    expect((await listed({ states: ['failed'] })).map(({ id }) => id)).toEqual([sk])
+    expect((await listed({ status: 'failed' })).map(({ id }) => id)).toEqual([sk])
+  })
+
+  test('without a tenant shows the failed ones of all tenants, by the time of the failure', async () => {
+    const { sk } = await deliverInVain()
+    await deliver()
+    const failedAt = service.clock.now()
+    const anywhere = { tenant: undefined, target: undefined }
+    expect(await listed(anywhere)).toMatchObject([{ id: sk, tenant_id: 'acme', state: 'failed' }])
+    expect(await listed({ ...anywhere, to: failedAt - 48 * hour })).toEqual([])
+  })
+
+  test('without a tenant shows none that was sent again since', async () => {
+    const { sk } = await deliverInVain()
+    service.respond = () => ({ status: 200, answer: '' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    expect(await listed({ tenant: undefined, target: undefined })).toEqual([])
+  })
+
+  test('without a tenant shows one that failed again once', async () => {
+    const { sk } = await deliverInVain()
+    await resend(operator, 'acme', sk)
+    await service.runFor(60 * 3600)
+    expect(await listed({ tenant: undefined, target: undefined })).toMatchObject([
+      { id: sk, state: 'failed' },
+    ])
+  })
+
+  test('without a tenant needs one for any other status', async () => {
+    await expect(listed({ tenant: undefined, status: 'held' })).rejects.toThrow('--tenant')
   })
 
   test('with --from and --to shows the events of that time, without those of its end', async () => {
     await deliver()
     service.clock.advance(hour)
-    const from = new Date(service.clock.now())
+    const from = service.clock.now()
     const { sk } = await deliver()
     service.clock.advance(hour)
-    const to = new Date(service.clock.now())
+    const to = service.clock.now()
     await deliver()
     expect((await listed({ from, to })).map(({ id }) => id)).toEqual([sk])
   })
 
   test('shows none of another subscriber', async () => {
     await deliver()
-    expect(await listed({}, { tenant: 'acme', subscriber: 'other' })).toEqual([])
+    expect(await listed({ target: 'other' })).toEqual([])
   })
 
   test('does not show the data of an event', async () => {
@@ -231,7 +267,7 @@ describe('deliveries resend', () => {
     service.clock.advance(expires_at * 1000 - service.clock.now())
     await service.change(subscriber, { state: 'active' })
     await service.runFor(120)
-    expect((await listed({ states: ['failed'] }))[0]).toMatchObject({ id: sk, latest: 'expired' })
+    expect((await listed({ status: 'failed' }))[0]).toMatchObject({ id: sk, latest: 'expired' })
     expect(service.received).toHaveLength(1)
   })
 
@@ -333,7 +369,7 @@ describe('deliveries resend', () => {
   })
 })
 
-describe('deliveries replay', () => {
+describe('events replay --subscriber', () => {
   async function window(work: () => Promise<unknown>) {
     const from = new Date(service.clock.now())
     await work()

@@ -34,7 +34,7 @@ describe('the pipeline', () => {
   })
 
   test.each(['staging', 'production'])('deletes the versions of old releases of %s last', (job) => {
-    expect(runsOf(job).at(-1)).toMatch(/^npx commerce releases prune /)
+    expect(runsOf(job).at(-1)).toMatch(/^npx commerce releases --prune /)
   })
 
   test.each(['staging', 'production'])('does not fail the deployment of %s if only that fails', (job) => {
@@ -138,7 +138,7 @@ describe('the AWS actions of the commands', () => {
     expect(Object.keys(commandActions).sort()).toEqual(withStack.map(nameOf).sort())
   })
 
-  test.each(['verify', 'releases prune'])('of %s are in the policy of the pipeline', (command) => {
+  test.each(['verify', 'releases'])('of %s are in the policy of the pipeline', (command) => {
     const allowed = actionsIn('docs/examples/pipeline-policy.json')
     expect(allowed).toEqual(expect.arrayContaining([findStack, ...(commandActions[command] ?? [])]))
   })

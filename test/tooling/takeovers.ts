@@ -9,6 +9,7 @@ const permitted: Readonly<Partial<Record<Right, string>>> = {
   'secret.one_time_codes': 'compute the digits of a code whose salt it reads',
   'secret.sessions': 'compute the cookies of sessions',
   'secret.hashes': 'test guesses of e-mail addresses and networks',
+  'secret.codes': 'test guesses of the texts of codes that were deleted for good',
   'secret.mails': 'open and seal the addresses of queued codes',
   'secret.resets': 'open and seal the addresses of queued password resets',
   'secret.subscribers': 'open and seal the secrets of subscribers',

@@ -33,8 +33,10 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   'subscribed-tenants': 'now',
   waiting_delivery: 'now',
   delivery: 'since',
+  'failed-delivery': 'since',
 
   // The business data, with what is derived from it.
+  order_cart: 'restored',
   cart: 'restored',
   cart_line: 'restored',
   code: 'restored',
@@ -64,6 +66,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   import_chunk: 'restored',
   import_pace: 'restored',
   'pending-operation': 'restored',
+  'failed-operation': 'restored',
   // Sent mails, and what ends within minutes: one-time codes, counters of attempts.
   login: 'restored',
   mail: 'restored',

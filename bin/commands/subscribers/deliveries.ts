@@ -23,16 +23,6 @@ import { auditOfSubscriber, prepare, readSubscriber, type SubscriberOperator } f
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
 
-/** What a list shows of a delivery: everything but its body, which holds the data of the event. */
-interface DeliveryLine extends Pick<Delivery, 'event_id' | 'type' | 'state' | 'attempts'> {
-  id: string
-  /** The number of attempts that are kept. */
-  attempted: number
-  /** The status of the latest attempt, or the reason of its failure. */
-  latest: string
-  next_at?: string
-}
-
 interface Selection extends Partial<Window> {
   states?: readonly DeliveryState[]
 }
@@ -49,14 +39,6 @@ async function* deliveriesOf(
   for await (const items of readAll(table, partitionsOf(tenant, 'delivery'), range))
     for (const delivery of items.map(asDelivery))
       if (delivery.subscriber_id === subscriber && (states?.includes(delivery.state) ?? true)) yield delivery
-}
-
-export async function* listDeliveries(
-  table: Table,
-  ref: SubscriberRef,
-  selection: Selection,
-): AsyncGenerator<DeliveryLine> {
-  for await (const delivery of deliveriesOf(table, ref, selection)) yield deliveryLine(delivery)
 }
 
 /** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
@@ -180,12 +162,4 @@ async function* batchesOf<One>(all: AsyncIterable<One>): AsyncGenerator<One[]> {
     batch = []
   }
   yield batch
-}
-
-function deliveryLine({ sk: id, event_id, type, state, attempts, next_at }: Delivery): DeliveryLine {
-  const { status, reason } = attempts.at(-1) ?? {}
-  const latest = String(status ?? reason ?? '')
-  const next =
-    next_at !== undefined && state === 'waiting' ? { next_at: new Date(next_at).toISOString() } : {}
-  return { id, event_id, type, state, attempted: attempts.length, latest, ...next, attempts }
 }

@@ -42,6 +42,8 @@ interface Options {
 /** The data of a tenant that is not in its partitions, and when each is gone. */
 export const remaining: Readonly<Record<string, string>> = {
   'received events': 'expire after webhooks.inboxDays',
+  'names of failed deliveries and imports':
+    'expire after deliveries.retentionDays and operations.retentionDays',
   'idempotency records': 'expire after idempotency.lifetimeHours',
   'import files and exports': 'the lifecycle rule of the bucket deletes them',
   'point-in-time recovery': 'ends after 35 days',

@@ -18,8 +18,8 @@ import { deadLettersOutput, liveAlias, pascalCase } from '#lib/function-entries.
 import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
 import { provisionedExecutions } from '#lib/provisioned-concurrency.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { type LogRow, type Logs, logsAt } from '../log-query.ts'
 import { functionNamesOf, type StackResource, stackResources } from '../stack-resources.ts'
-import { logQueries, type QueryLogs } from './log-query.ts'
 
 /** The access of the questions to a stack that was deployed for the first time. */
 export interface FirstStack {
@@ -33,7 +33,8 @@ export interface FirstStack {
   lambda: LambdaClient
   sqs: SQSClient
   waf: WAFV2Client
-  queryLogs: QueryLogs
+  /** Runs a query over the last day. */
+  queryLogs(query: string, group?: string): Promise<LogRow[]>
   /** Milliseconds since 1970. */
   now: number
 }
@@ -332,8 +333,16 @@ export function firstStack(
     lambda: new LambdaClient({}),
     sqs: new SQSClient({}),
     waf: new WAFV2Client({}),
-    queryLogs: logQueries(),
+    queryLogs: ofLastDay(logsAt()),
     now: Date.now(),
+  }
+}
+
+function ofLastDay(logs: Logs): FirstStack['queryLogs'] {
+  return (query, group) => {
+    const now = Date.now()
+    const time = { from: now - dayMilliseconds, to: now }
+    return logs.query(query, { ...time, ...(group && { groups: [group] }) })
   }
 }
 

@@ -28,9 +28,11 @@ export const endpoint = defineEndpoint(route, {
       const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
       return ok(whole.toString('utf8'), { headers, audit })
     }
-    await checkRowLimit(scope.tenant, includeDeleted, context)
     // HEAD writes no file, so there is nothing to link to.
-    if (request.method === 'HEAD') return { status: 303 }
+    if (request.method === 'HEAD') {
+      await checkRowLimit(scope.tenant, includeDeleted, context)
+      return { status: 303 }
+    }
     const mediaType = 'text/csv'
     const key = `${exportFolder}${scope.tenant}/${newId()}.csv`
     const files = context.files()

@@ -1,4 +1,4 @@
-import { auditOfChange } from '#shared/codes/code-audit.ts'
+import { auditOfHardDelete } from '#shared/codes/code-audit.ts'
 import { codeEtag, readCode, removedCode } from '#shared/codes/code-store.ts'
 import { requireNoHold } from '#shared/holds/legal-hold.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'
@@ -15,7 +15,7 @@ export const endpoint = defineEndpoint(route, {
       checkPrecondition(precondition, codeEtag(code, context.settings))
       return noContent({
         writes: [...removedCode(code), ...requireNoHold(code.tenant_id, 'code', code.id)],
-        audit: { ...auditOfChange('hard_delete', code, undefined), reason },
+        audit: { ...auditOfHardDelete(code, await context.derivedKey('codes')), reason },
         onConflict: decide,
       })
     }

@@ -20,7 +20,7 @@ export const route = defineRoute({
   query: () => v.strictObject({ force: queryFlag() }),
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required', 'POLICY.legal_hold'],
-  uses: [],
+  uses: ['secret.codes'],
   table: { get: ['code'], find: ['code'], delete: ['code', 'code_lock'], check: ['legal_hold'] },
   impact: 'No discount code can be deleted permanently.',
 })

@@ -64,13 +64,15 @@ export type AlertSubject = { tenant: string; subscriber?: string } | { kind: str
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an unsettled refund. */
 export type Work = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
 
-/** One request. Of the caller's data, it contains the correlation and the tenant only. */
+/** One request. Of the caller's data, it contains the correlation, the tenant and the id of the API key only. */
 export interface RequestLine {
   operation: string
   /** What its failures count for (see `watchedAs`). */
   watched: string
   /** Of the credential; absent without one. */
   tenant?: string | undefined
+  /** The id of the API key, if the credential is one. */
+  apiKey?: string | undefined
   /** The keyed hash of the source of an anonymous request. */
   source?: string | undefined
   status: number
@@ -192,7 +194,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
 
   return {
     request(line) {
-      const { operation, tenant, source, status, failure, correlation, durationMilliseconds } = line
+      const { operation, tenant, apiKey, source, status, failure, correlation, durationMilliseconds } = line
       const { watched, units, causedByCaller = false } = line
       const failed = status >= 500 && !causedByCaller
       const failedRequest = { metric: failedRequestMetric, members: { watched, failed_requests: 1 } }
@@ -200,6 +202,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
         code: failed ? 'REQUEST_FAILED' : failure ? 'REQUEST_REFUSED' : 'REQUEST_ANSWERED',
         operation,
         tenant,
+        api_key: apiKey,
         source,
         status,
         duration_milliseconds: durationMilliseconds,

@@ -27,6 +27,7 @@ export const keyNames = [
   'one_time_codes',
   'sessions',
   'hashes',
+  'codes',
   'mails',
   'resets',
   'subscribers',

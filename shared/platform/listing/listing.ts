@@ -23,17 +23,29 @@ export interface Listing {
   reveals?: (filter: Filter) => boolean
   /** The sort fields in addition to created_at and id, each with its index. */
   orders?: Readonly<Record<string, SortIndex>>
+  /** The indexes of other fields that find items by a value. */
+  finds?: Readonly<Record<string, FindIndex>>
 }
 
 /**
- * An entity with one entry per item, written together with it. The sort key of an entry is the item's field value: 1 to
- * 27 printable ASCII characters, each above #, and immutable. If several items share a value, one entry has that key;
- * the others have the value, # and the item's id. An entry may change between the two keys.
+ * An entity with one entry per item, written together with it. The sort key of an entry is a name of the item's value, # and
+ * the item's id. The value is immutable.
  */
-export interface SortIndex {
-  entity: SingleEntity
+export interface FindIndex {
+  entity: Entity
+  /** Returns the name of a value in keys; the value itself if absent. */
+  nameOf?: (value: string) => string
   /** Returns the id of an entry's item. */
   idOf: (entry: Item) => string
+}
+
+/**
+ * An index in the order of its values: 1 to 27 printable ASCII characters, each above #. If several items share a value, one
+ * entry may have the value alone as its key. An entry may change between the two keys.
+ */
+export interface SortIndex extends FindIndex {
+  entity: SingleEntity
+  nameOf?: never
 }
 
 const rangeOperators = ['gte', 'gt', 'lte', 'lt'] as const

@@ -214,7 +214,8 @@ function logOutcome(
   const { status } = response
   const durationMilliseconds = now() - startedAt
   const causedByCaller = status >= 500 && isCausedByCaller(outcome, context, durationMilliseconds)
-  const line = { operation, tenant: caller?.tenant, source, status, failure, correlation }
+  const { tenant, apiKey } = caller ?? {}
+  const line = { operation, tenant, apiKey, source, status, failure, correlation }
   log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
 }
 

@@ -26,6 +26,8 @@ export type Item = Key & Record<string, unknown>
  */
 export const entities = {
   order: 'shard',
+  /** Entries that find the orders of a cart: a hash of its cart_id, and the id of the order. */
+  order_cart: 'hash',
   audit: 'spread',
   code: 'shard',
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */
@@ -176,6 +178,21 @@ export function idOfEntry(entry: string): string {
   return entry.slice(entry.lastIndexOf('#') + 1)
 }
 
+/** Work that has failed for good. Each failure has an entry until the work expires, by which operators find it in any tenant. */
+export type FailedWork = 'failed-operation' | 'failed-delivery'
+
+/** The partitions of the entries of each kind, of all tenants: a failing endpoint adds an entry with each delivery. */
+export const failurePartitions = 32
+
+export function failurePartition(work: FailedWork, number: number): string {
+  return `${work}#${number}`
+}
+
+/** Returns the partitions of the entries of a kind of failed work. */
+export function failurePartitionsOf(work: FailedWork): string[] {
+  return Array.from({ length: failurePartitions }, (_, number) => failurePartition(work, number))
+}
+
 /** Items of no entity, which are found by a name or a hash. */
 type NamedItem =
   | 'idempotency'
@@ -201,7 +218,7 @@ export const singleItems = [
 ] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
-export type PartitionKind = Entity | PendingWork | NamedItem | (typeof singleItems)[number]
+export type PartitionKind = Entity | PendingWork | FailedWork | NamedItem | (typeof singleItems)[number]
 
 /** Returns the tenant and entity of a partition key. */
 export function ownerOf(pk: string): { entity: string; tenant: string } {

@@ -1,0 +1,40 @@
+import type { Units } from '#shared/platform/base/units.ts'
+import type { Reach } from './reach.ts'
+
+/** What a list is asked for. Each list takes the filters that its entries have. */
+export interface Query {
+  /** Without it, a list shows what waits or has failed in any tenant. Audit and ledger require one. */
+  tenant?: string | undefined
+  /** Milliseconds since 1970, inclusive. */
+  from?: number | undefined
+  /** Milliseconds since 1970, exclusive. */
+  to?: number | undefined
+  /** A principal or the subject of a credential; `api-key:ID` names an API key. */
+  actor?: string | undefined
+  action?: string | undefined
+  /** Of an audit record, such as `code/ID`; the charge of a refund, the subscriber of a delivery, the queue of a dead letter. */
+  target?: string | undefined
+  /** Of a refund; the state of a delivery or an operation; the kind of a ledger entry. */
+  status?: string | undefined
+  /** Of an audit record. */
+  result?: 'allow' | 'deny' | undefined
+  correlationId?: string | undefined
+  /** The most entries of an answer. */
+  limit: number
+  /** That of an earlier answer, which this one continues. */
+  cursor?: string | undefined
+}
+
+/** The answer of a list: entries, the latest first. */
+export interface Answer<Entry> {
+  entries: Entry[]
+  /** What the table charged. */
+  units: Units
+  /** Whether nothing of the range is left. */
+  complete: boolean
+  /** Continues an answer that is not complete. */
+  cursor: string | undefined
+}
+
+/** A list that operators ask. An answer may have fewer entries than its limit although more are left: `cursor` says so. */
+export type Read<Entry> = (reach: Reach, query: Query) => Promise<Answer<Entry>>

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises'
+import type { LogRow, Logs } from '../log-query.ts'
+
+/** A line that a function has logged. */
+export interface LogLine {
+  /** Milliseconds since 1970. */
+  at: number
+  /** The members of the line. */
+  fields: Readonly<Record<string, unknown>>
+}
+
+interface LogSearch {
+  /** Milliseconds since 1970. */
+  from: number
+  to: number
+  /** Texts of which a line has at least one, as the value of a member. */
+  anyOf: readonly string[]
+  /** The most lines. */
+  limit: number
+}
+
+/**
+ * Returns the latest lines, newest first, the calls that it took, and whether these are all lines.
+ * @throws Error with AWS's answer
+ */
+export type SearchLogs = (
+  search: LogSearch,
+) => Promise<{ lines: LogLine[]; calls: number; complete: boolean }>
+
+/** The most log groups of a query (quota of StartQuery). */
+const groupsAtOnce = 50
+/** The most texts of a query: its expression stays short. */
+const textsAtOnce = 50
+
+/**
+ * Returns a search by CloudWatch Logs Insights.
+ * @param groupsOf returns the names of the log groups
+ */
+export function searchLogs(groupsOf: () => Promise<string[]>, logs: Logs): SearchLogs {
+  let groups: Promise<string[]> | undefined
+  return async ({ from, to, anyOf, limit }) => {
+    groups ??= groupsOf()
+    const known = await groups
+    const searches = chunksOf([...new Set(anyOf)], textsAtOnce).flatMap((texts) =>
+      chunksOf(known, groupsAtOnce).map((some) => ({ texts, some })),
+    )
+    const answers = await Promise.all(
+      searches.map(({ texts, some }) => logs.query(queryOf(texts, limit), { from, to, groups: some })),
+    )
+    // The filter finds a text anywhere in a line, and a local AWS may ignore filters and times.
+    const lines = latest(answers.flat().map(lineOf), { from, to, anyOf })
+    const complete = answers.every((rows) => rows.length < limit) && lines.length <= limit
+    return { lines: lines.slice(0, limit), calls: searches.length, complete }
+  }
+}
+
+/**
+ * Returns a search of the log lines that the local AWS has written to a file. Its log groups get a line only when its function is
+ * called again.
+ */
+export function searchActivity(file: string): SearchLogs {
+  return async ({ limit, ...search }) => {
+    // The last one may be incomplete.
+    const entries = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
+    const lines = latest(
+      entries
+        .filter((entry) => entry.startsWith('{"kind": "log"'))
+        .map((entry) => {
+          const { at, line } = JSON.parse(entry)
+          return recordOf(line, at)
+        }),
+      search,
+    )
+    return { lines: lines.slice(0, limit), calls: 0, complete: lines.length <= limit }
+  }
+}
+
+/** Returns the lines of a time that have one of these values, the latest first. */
+function latest(
+  lines: readonly (LogLine | undefined)[],
+  { from, to, anyOf }: Omit<LogSearch, 'limit'>,
+): LogLine[] {
+  const wanted = new Set(anyOf)
+  return lines
+    .filter((line) => line !== undefined)
+    .filter(
+      ({ at, fields }) =>
+        from <= at && at < to && Object.values(fields).some((one) => wanted.has(String(one))),
+    )
+    .toSorted((one, other) => other.at - one.at)
+}
+
+function queryOf(texts: readonly string[], limit: number): string {
+  const expression = texts.map((text) => text.replace(/[^A-Za-z0-9_]/g, '\\$&')).join('|')
+  return `fields @timestamp, @message | filter @message like /(${expression})/ | sort @timestamp desc | limit ${limit}`
+}
+
+function lineOf({ '@timestamp': at = '', '@message': message = '' }: LogRow): LogLine | undefined {
+  // Insights returns times in UTC without saying so.
+  return recordOf(message, Date.parse(`${at.replace(' ', 'T')}Z`))
+}
+
+/** Returns undefined for a line that is no record of the service, such as those of Lambda itself. */
+function recordOf(text: string, loggedAt: number): LogLine | undefined {
+  try {
+    const fields = JSON.parse(text)
+    return { at: typeof fields.timestamp === 'string' ? Date.parse(fields.timestamp) : loggedAt, fields }
+  } catch {
+    return undefined
+  }
+}
+
+function chunksOf<One>(all: readonly One[], size: number): One[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, at) =>
+    all.slice(at * size, (at + 1) * size),
+  )
+}

@@ -1,0 +1,35 @@
+import type { Reach } from '#bin/commands/ask/reach.ts'
+import type { LogLine } from '#bin/commands/ask/search-logs.ts'
+import type { Inspection } from '#bin/commands/inspect-dead-letters.ts'
+import { codeHash } from '#shared/codes/code-audit.ts'
+import { openTable } from '#test/support/tables.ts'
+import { testKeys } from '#test/support/test-keys.ts'
+
+/** What the tests stand in for. */
+interface StandIns {
+  /** The lines of all logs. */
+  lines?: readonly LogLine[]
+  /** The dead letters of queues; others have none. */
+  letters?: Readonly<Record<string, Pick<Inspection, 'letters' | 'attempts'>>>
+  stack?: string
+}
+
+/** Returns what questions read of a table of the tests. */
+export function reachTo(tableName: string, { lines = [], letters = {}, stack }: StandIns = {}): Reach {
+  return {
+    stack,
+    openTable: (units) => openTable(tableName, { units }),
+    async lettersOf(name, table) {
+      const none = { receive: async () => [], remove: async () => {}, release: async () => {} }
+      return { name, table, ...(letters[name] ?? { letters: none }) }
+    },
+    async searchLogs({ from, to, anyOf, limit }) {
+      const found = lines.filter(
+        ({ at, fields }) =>
+          from <= at && at < to && Object.values(fields).some((one) => anyOf.includes(String(one))),
+      )
+      return { lines: found.slice(0, limit), calls: 1, complete: found.length <= limit }
+    },
+    hashOfCode: async (tenant, text) => codeHash(await testKeys.derivedKey('codes'), tenant, text),
+  }
+}
