@@ -68,7 +68,7 @@ export interface paths {
         get: operations["readCode"];
         /**
          * Replace the fields of a discount code
-         * @description Sets the name and the expiry of a code, which are both required; otherwise like PATCH. An API key needs the scope `codes:write`.
+         * @description Takes a code as it was read, with another name or expiry, which are both required. Other fields may be sent as they are; another value of one that cannot be written is refused. An expiry that has passed may stay. Otherwise like PATCH. An API key needs the scope `codes:write`.
          */
         put: operations["replaceCode"];
         /**
@@ -134,7 +134,7 @@ export interface paths {
     "/otp/verify": {
         /**
          * Verify a one-time code
-         * @description Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
+         * @description Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. Blanks and hyphens in the code are ignored. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.
          */
         post: operations["verifyOtp"];
     };
@@ -235,9 +235,21 @@ export interface components {
             sort: string;
         };
         DiscountCodeReplacement: {
+            id?: string;
+            code?: string;
+            type?: string;
             name: string;
             /** Format: date-time */
             expiry_at: string;
+            created_by?: string;
+            tenant_id?: string;
+            soft_deleted?: boolean;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            updated_at?: string;
+            /** @enum {string} */
+            state?: "draft" | "active" | "archived" | "soft_deleted";
         };
         DiscountCodeRequest: {
             code: string;
@@ -293,6 +305,8 @@ export interface components {
             max?: number;
             /** @description RATE_LIMIT.exceeded: the time in which no more than max are accepted. */
             window_seconds?: number;
+            /** @description AUTHZ.role.denied: the roles that may use the operation. */
+            required_roles?: string[];
             /** @description AUTHZ.scope.token: the scopes that the operation needs. */
             required_scopes?: string[];
             /** @description The claim of the token that is missing or not valid, as the names of the objects that it is in and its own. */
@@ -338,7 +352,12 @@ export interface components {
              * @description The earliest valid time.
              */
             not_before?: string;
-            /** @description A number or time as it was sent, the length of a text or list, or a JSON type; absent without any. It never quotes a text. */
+            /**
+             * Format: date-time
+             * @description The latest valid time.
+             */
+            not_after?: string;
+            /** @description What was sent. The JSON type, where the type is wrong or the field may not be sent; else a number or time itself, or the length of any other text or of a list; absent without any. It never quotes another text. */
             actual?: unknown;
         };
         Health: {
@@ -518,6 +537,7 @@ export interface components {
             data: components["schemas"]["WebhookEventData"];
             source?: string;
             source_service?: string;
+            /** @description The text v1 is read as 1, and so on. */
             version?: number;
             correlation_id?: string;
             traceparent?: string;
@@ -726,7 +746,7 @@ export interface components {
         OperationId: string;
         /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
         Tenant: string;
-        /** @description The number of items in a page, at most 100. Larger values count as 100. */
+        /** @description The number of items in a page. A larger value counts as the maximum, and one above 10000 is rejected. */
         PageSize: number;
         /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
         Cursor: string;
@@ -780,7 +800,7 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc";
-                /** @description The number of items in a page, at most 100. Larger values count as 100. */
+                /** @description The number of items in a page. A larger value counts as the maximum, and one above 10000 is rejected. */
                 page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: components["parameters"]["Cursor"];
@@ -1173,7 +1193,7 @@ export interface operations {
                 tenant?: components["parameters"]["Tenant"];
                 /** @description The order. created_at is the time in the id, so both sort alike. code sorts by its characters, then by id. */
                 sort?: "created_at.desc" | "created_at.asc" | "id.desc" | "id.asc" | "created_at.desc,id.desc" | "created_at.asc,id.asc" | "code.desc" | "code.asc" | "code.desc,id.desc" | "code.asc,id.asc";
-                /** @description The number of items in a page, at most 100. Larger values count as 100. */
+                /** @description The number of items in a page. A larger value counts as the maximum, and one above 10000 is rejected. */
                 page_size?: components["parameters"]["PageSize"];
                 /** @description An opaque value from an earlier response. A request reads at most 1000 items, so a page may be short. */
                 cursor?: components["parameters"]["Cursor"];
@@ -1211,10 +1231,8 @@ export interface operations {
                 created_by?: string;
                 /** @description created_by is one of these values, separated by commas. */
                 "created_by.in"?: string[];
-                /** @description tenant_id equals this value. */
+                /** @description Another name of tenant. */
                 tenant_id?: string;
-                /** @description tenant_id is one of these values, separated by commas. */
-                "tenant_id.in"?: string[];
                 /** @description soft_deleted equals this value. */
                 soft_deleted?: boolean;
                 /** @description expiry_at equals this value. */
@@ -1457,8 +1475,8 @@ export interface operations {
             query?: {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
-                /** @description false, the default, soft-deletes the code. true deletes it permanently. */
-                force?: "false" | "true";
+                /** @description true deletes the code permanently; false, or nothing, soft-deletes it. */
+                force?: boolean;
             };
             header?: {
                 "If-Match"?: components["parameters"]["OptionalIfMatch"];
@@ -1680,7 +1698,7 @@ export interface operations {
                 /** @description The tenant of the request. An Admin may name any tenant, others only their own. */
                 tenant?: components["parameters"]["Tenant"];
                 /** @description Includes soft-deleted codes. Not every role may do this. */
-                include_deleted?: "true" | "false";
+                include_deleted?: boolean;
             };
             header?: {
                 "X-Token-Nonce"?: components["parameters"]["Nonce"];

@@ -17,9 +17,9 @@ export function joined(all: readonly TableUse[]): TableUse {
  * reject a blocked tenant, to record a denial or a key, and to count.
  */
 export function tableUseOf(route: Route, settings: Settings): TableUse {
-  const { table = {}, auth, idempotency, throttle, operation } = route
+  const { table = {}, auth, idempotency, throttle, operation, listing } = route
   const limits = settings['limits.other'][operation] ?? []
-  const isCounted = throttle !== undefined || limits.length > 0
+  const isCounted = throttle !== undefined || listing !== undefined || limits.length > 0
   return joined([
     table,
     ...(isForTenants(route) ? [{ get: ['blocked-tenants'] } as const] : []),

@@ -1,7 +1,8 @@
 import { requireNoHold } from '#shared/holds/legal-hold.ts'
+import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import type { Put } from '#shared/platform/table/table.ts'
+import type { Put, Remove } from '#shared/platform/table/table.ts'
 import { erasedEvents } from './redrive/rebuild-events.ts'
 import { auditOfOperator, type Operator } from './tenant-records.ts'
 
@@ -32,8 +33,10 @@ export async function eraseOrder(operator: Operator, tenant: string, id: string)
       condition: { matches: { version } },
     }
     const entry = { action: 'order.erase', target: `order/${id}` }
+    const cartEntry: Remove = { remove: cartEntryKey(asOrder(order)), condition: 'none' }
     const holds = requireNoHold(tenant, 'order', id)
-    const refusal = await table.transact([...holds, tombstone, auditOfOperator(operator, tenant, entry)])
+    const audit = auditOfOperator(operator, tenant, entry)
+    const refusal = await table.transact([...holds, tombstone, cartEntry, audit])
     if (!refusal) return true
     if (refusal.index < holds.length)
       throw new Error(`the order is under legal hold: \`holds list --tenant ${tenant}\` shows why`)

@@ -58,7 +58,15 @@ export function openapiDocument(settings: Settings): Json {
         'Orders, refunds, discount codes, logins, signed webhooks and imports for many tenants. Times in responses are UTC and end in Z. Callers must ignore fields that they do not know, and accept values that x-extensible-enum does not list. The profile of a deployment decides whatever carries x-open-point; the values here are those of the profile that this description is generated from.',
       ...ownership,
     },
-    servers: [{ url: '/' }],
+    servers: [
+      {
+        url: '{base_url}',
+        description: 'The address of the stack: its output BaseUrl, which npx commerce url prints.',
+        variables: {
+          base_url: { default: 'https://api.example.com', description: 'Without a / at its end.' },
+        },
+      },
+    ],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: described.paths,
     components: {

@@ -69,6 +69,8 @@ export async function withFreePorts(
     const found = `http://localhost:${await free(Number(new URL(pages).port), 'localhost')}`
     changed ||= found !== pages
     values['cors.allowedOrigins'] = [found, ...origins.filter((origin) => origin !== found)]
+    const docs = values['errors.docs']
+    if (String(docs).startsWith(`${pages}/`)) values['errors.docs'] = found + docs.slice(pages.length)
   }
   if (!changed) return settings
   makePrivateDirectory(directory)

@@ -24,7 +24,8 @@ function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUp
   if (target.output.if_match === '') throw ifMatchRequired('if_match', settings)
   const parsed = v.safeParse(CodeChanges(settings), changes, { abortPipeEarly: true })
   if (!parsed.success) throw invalidFields(parsed.issues, settings)
-  return { id: target.output.id, precondition: { ifMatch: target.output.if_match }, changes: parsed.output }
+  const { id: named, if_match: ifMatch } = target.output
+  return { id: named, precondition: { ifMatch }, changesOf: () => parsed.output }
 }
 
 /** The longest id that a result repeats. Results with longer ones could exceed the size of an idempotency record. */

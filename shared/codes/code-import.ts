@@ -63,7 +63,11 @@ function checkState(
 ): void {
   const activates = state === 'active' && settings['codes.initialState'] !== 'active'
   if (activates && updateTrigger(caller?.role) === 'update')
-    throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'], actual: state })
+    throw failField('AUTHZ.field.denied', 'state', {
+      reason: 'role',
+      allowed: ['Admin'],
+      actual: 'string',
+    })
 }
 
 /** The import of codes from CSV: each row creates a code or is rejected. */

@@ -13,7 +13,7 @@ export const codeListing: RouteListing = {
     name: 'string',
     state: 'string',
     created_by: 'string',
-    tenant_id: 'string',
+    tenant_id: 'tenant',
     soft_deleted: 'boolean',
     expiry_at: 'date-time',
     created_at: 'date-time',

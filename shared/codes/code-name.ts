@@ -1,8 +1,19 @@
 import * as v from 'valibot'
 import { characters, nfc } from '../platform/formats/text.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 
 const maxCharacters = 64
+
+/**
+ * The name as the description shows it. Its pattern lets through what the service rejects: PHP knows no `\\u`, and Go no
+ * lookahead, and clients that check a pattern refuse every name then.
+ */
+const published = v.pipe(
+  v.string(),
+  characters(1, maxCharacters),
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects these.
+  v.regex(/^[^\x00-\x1f\x7f]*$/),
+)
 
 /**
  * The name of a code: trimmed, NFC, then 1 to 64 Unicode code points. Emoji are accepted; control characters and lone
@@ -17,6 +28,7 @@ export const CodeName = perSettings((settings) => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects these.
     v.regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$/, 'VALIDATION.name.charset'),
     v.check((text) => text.isWellFormed(), 'VALIDATION.name.charset'),
+    describedAs(published),
   )
   if (settings['codes.nameInnerSpace'] === 'allowed') return name
   return v.pipe(name, v.regex(/^\S*$/u, 'VALIDATION.name.charset'), openPoint('codes.nameInnerSpace'))

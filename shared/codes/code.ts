@@ -2,8 +2,9 @@ import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { failField } from '../platform/base/failure.ts'
 import { defineResource, type ViewOf } from '../platform/base/resource.ts'
-import { instant, utc } from '../platform/formats/text.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { instant, readDateTime, utc } from '../platform/formats/text.ts'
+import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
 import { type LiveState, liveStates, stateAfterRestore, states } from './code-states.ts'
@@ -49,11 +50,20 @@ export interface Code extends CodeView {
 /** The body of POST /codes. */
 export type NewCode = v.InferOutput<ReturnType<typeof Code.request>>
 
-const changeable = ['name', 'expiry_at', 'state', 'version'] as const
+type Changeable = 'name' | 'expiry_at' | 'state'
+
+/** Returns the fields that callers read and never write. */
+function readOnlyFields(settings: Settings) {
+  const changeable: readonly string[] = ['name', 'expiry_at', 'state'] satisfies Changeable[]
+  const names = [
+    ...Code.names.filter((name) => name !== 'version'),
+    ...Object.keys(Code.shownEntries(settings)),
+  ]
+  const fields = names.filter((name) => !changeable.includes(name)).map((name) => [name, never])
+  return Object.fromEntries(fields) as Record<Exclude<keyof CodeView, Changeable>, typeof never>
+}
+
 const never = v.exactOptional(v.never())
-const immutable = Object.fromEntries(
-  Code.names.filter((name) => !changeable.some((one) => one === name)).map((name) => [name, never]),
-) as Record<Exclude<keyof CodeView, (typeof changeable)[number]>, typeof never>
 
 /** The body of PATCH /codes/{id}. A read-only field is denied, not unknown. */
 export const CodeChanges = perSettings((settings) => {
@@ -63,7 +73,7 @@ export const CodeChanges = perSettings((settings) => {
       name: v.exactOptional(CodeName(settings)),
       expiry_at: v.exactOptional(instant),
       state: moves ? v.exactOptional(v.pipe(v.picklist(liveStates), openPoint('codes.transitions'))) : never,
-      ...immutable,
+      ...readOnlyFields(settings),
     }),
     v.minEntries(1),
     v.title('DiscountCodeChanges'),
@@ -71,12 +81,46 @@ export const CodeChanges = perSettings((settings) => {
 })
 export type CodeChanges = v.InferOutput<ReturnType<typeof CodeChanges>>
 
-/** The body of PUT /codes/{id}. */
+/** The body of PUT /codes/{id}: the code as it was read, with another name, expiry or state. */
 export const CodeReplacement = perSettings((settings) => {
-  const [{ entries }] = CodeChanges(settings).pipe
-  const fields = { ...entries, name: CodeName(settings), expiry_at: instant }
+  const asRead = Object.entries(Code.shownEntries(settings)).map(([name, shown]) => [
+    name,
+    v.exactOptional(v.pipe(v.unknown(), describedAs(shown))),
+  ])
+  const fields = {
+    ...(Object.fromEntries(asRead) as Record<string, v.ExactOptionalSchema<v.UnknownSchema, undefined>>),
+    name: CodeName(settings),
+    expiry_at: instant,
+  }
   return v.pipe(v.strictObject(fields), v.title('DiscountCodeReplacement'))
 })
+export type CodeReplacement = v.InferOutput<ReturnType<typeof CodeReplacement>>
+
+/**
+ * Returns the changes that a replacement makes to a code.
+ * @throws AUTHZ.field.denied if a field that cannot be written differs
+ */
+export function changesBy(replacement: CodeReplacement, code: Code, settings: Settings): CodeChanges {
+  const view: Readonly<Record<string, unknown>> = Code.viewOf(code)
+  const differing = Object.entries(replacement).filter(([name, value]) => !isSame(name, value, view[name]))
+  // The name is written even if it stays: an update without a change is refused.
+  const changes = { ...Object.fromEntries(differing), name: replacement.name }
+  const result = v.safeParse(CodeChanges(settings), changes)
+  if (!result.success) throw invalidFields(result.issues, settings)
+  return result.output
+}
+
+/**
+ * Returns whether a field is sent as it was read. Clients may write a time in another form, and that of a read-only field
+ * without its milliseconds, as PHP does.
+ */
+function isSame(name: string, sent: unknown, read: unknown): boolean {
+  if (sent === read) return true
+  if (typeof sent !== 'string' || typeof read !== 'string') return false
+  const [time, known] = [readDateTime(sent), readDateTime(read)]
+  if (typeof time !== 'number' || typeof known !== 'number') return false
+  return time === known || (name !== 'expiry_at' && time === known - (known % 1000))
+}
 
 /**
  * Creates a code, in the first state of codes by default. created_at is the time in its id.

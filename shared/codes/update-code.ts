@@ -1,4 +1,5 @@
 import { Denial, fail, failField } from '../platform/base/failure.ts'
+import { charactersOf } from '../platform/formats/text.ts'
 import type { Revisable } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
@@ -11,7 +12,8 @@ import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 export interface CodeUpdate {
   id: string
   precondition: Precondition
-  changes: CodeChanges
+  /** Returns its changes. @throws AUTHZ.field.denied */
+  changesOf: (code: Code) => CodeChanges
 }
 
 /** A response with its effects. */
@@ -25,16 +27,12 @@ type Updated<Response> = Response & Revisable<Updated<Response>>
  * VALIDATION.date.range
  */
 export async function updateCode<Response extends object>(
-  { id, precondition, changes }: CodeUpdate,
+  { id, precondition, changesOf }: CodeUpdate,
   context: Pick<RequestContext, 'caller' | 'scope' | 'table' | 'settings' | 'now' | 'isBlocked'>,
   responseOf: (code: Code) => Response,
 ): Promise<Updated<Response>> {
   const { caller, settings, now } = context
   const trigger = updateTrigger(caller?.role)
-  if (changes.state !== undefined && trigger === 'update') {
-    const problem = { reason: 'role', allowed: ['Admin'], actual: changes.state }
-    throw failField('AUTHZ.field.denied', 'state', problem)
-  }
   function decide(code: Code): Updated<Response> {
     if (!mayStart(trigger, code.state, settings)) {
       // The denial is audited in the actor's tenant, which must not hold ids of another tenant.
@@ -42,6 +40,11 @@ export async function updateCode<Response extends object>(
       throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
     }
     checkPrecondition(precondition, codeEtag(code, settings))
+    const changes = changesOf(code)
+    if (changes.state !== undefined && trigger === 'update') {
+      const problem = { reason: 'role', allowed: ['Admin'], actual: 'string' }
+      throw failField('AUTHZ.field.denied', 'state', problem)
+    }
     checkMove(code, changes, settings)
     const after = changeCode(code, changes, now())
     return {
@@ -57,5 +60,9 @@ export async function updateCode<Response extends object>(
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
   if (to === undefined || to === state || mayMove(state, to, settings)) return
   const allowed = liveStates.filter((one) => mayMove(state, one, settings))
-  throw failField('CONFLICT.code.transition', 'state', { reason: 'transition', allowed, actual: to })
+  throw failField('CONFLICT.code.transition', 'state', {
+    reason: 'transition',
+    allowed,
+    actual: charactersOf(to),
+  })
 }

@@ -19,6 +19,12 @@ export const PromoApplied = defineEvent({
   data: () =>
     v.strictObject({
       ...codeData,
+      correlation_id: v.pipe(
+        v.string(),
+        v.description(
+          'That of the verification or the cart.updated. A cart.updated may change the discounts of several codes, with an event for each: deduplicate by event_id, or by correlation_id, cart_id, code and version together, never by correlation_id alone.',
+        ),
+      ),
       cart_id: v.string(),
       amount: minorUnits,
       rule_id: v.string(),

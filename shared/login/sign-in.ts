@@ -1,4 +1,4 @@
-import { type Person, personOf } from '../identity/person.ts'
+import { personOf } from '../identity/person.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { Decision, Effects } from '../platform/idempotency/decision.ts'
@@ -8,7 +8,7 @@ import { keyOf, maxShards, tenantPattern } from '../platform/table/keys.ts'
 import { create } from '../platform/table/table.ts'
 import type { Credentials, IdentityProvider } from './identity-provider.ts'
 import type { Tokens } from './login.ts'
-import { loginEvent } from './login-events.ts'
+import { type LoginSubject, loginEvent } from './login-events.ts'
 
 /** How long the item of a login is kept, in seconds. It only carries the event. */
 const retentionSeconds = 24 * 3600
@@ -43,41 +43,46 @@ export async function signIn(
   const { settings, budget, now, sleep } = context
   const startedAt = now()
   const person = await personOf(credentials.email, settings, context.derivedKey)
-  const effectsOf = loginEffects(person, context)
+  const effectsOf = loginEffects(context)
+  const refused = () => effectsOf('fail', { tenant_id: settings['auth.publicTenant'], ...person })
   if (budget.remaining() < minLoginMilliseconds) throw fail('DEPENDENCY.timeout')
   const outcome = await provider.signIn(credentials, budget)
   if ('rejection' in outcome) {
     // The provider refuses some accounts faster than others.
     await sleep(Math.max(0, startedAt + refusalMilliseconds - now()))
-    return rejection(outcome.rejection, effectsOf('fail', settings['auth.publicTenant']))
+    return rejection(outcome.rejection, refused())
   }
   const { tokens } = outcome
-  const tenant = tenantOf(tokens)
+  const user = userOf(tokens)
   // A user without a tenant could do nothing with a token.
-  if (tenant === undefined)
-    return rejection(fail('POLICY.account.locked'), effectsOf('fail', settings['auth.publicTenant']))
-  return { status: settings['login.shape'].status, body: tokens, ...effectsOf('success', tenant) }
+  if (user === undefined) return rejection(fail('POLICY.account.locked'), refused())
+  const success = effectsOf('success', { ...person, ...user })
+  return { status: settings['login.shape'].status, body: tokens, ...success }
 }
 
 /** Returns a function that builds the event of the login and the item that carries it. */
-function loginEffects(person: Person, { now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
-  return (outcome: 'success' | 'fail', tenant: string): Effects => {
+function loginEffects({ now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
+  return (outcome: 'success' | 'fail', of: Omit<LoginSubject, 'id'>): Effects => {
     const id = newId(maxShards)
     const item = {
-      ...keyOf(tenant, 'login', id),
+      ...keyOf(of.tenant_id, 'login', id),
       at: timestamp(now()),
       expires_at: Math.floor(now() / 1000) + retentionSeconds,
     }
-    return { writes: [create(item)], events: [loginEvent(outcome, { id, tenant_id: tenant, ...person })] }
+    return { writes: [create(item)], events: [loginEvent(outcome, { id, ...of })] }
   }
 }
 
-/** Returns the tenant in the token. The token comes directly from the provider, so it needs no verification. */
-function tenantOf({ access_token }: Tokens): string | undefined {
+/**
+ * Returns the user that the token names, if it has a tenant. The token comes directly from the provider, so it needs no
+ * verification.
+ */
+function userOf({ access_token }: Tokens): Pick<LoginSubject, 'tenant_id' | 'user_id'> | undefined {
   const [, payload = ''] = access_token.split('.')
   try {
-    const { tenant } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
-    return typeof tenant === 'string' && tenantPattern.test(tenant) ? tenant : undefined
+    const { tenant, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
+    const isKnown = typeof tenant === 'string' && tenantPattern.test(tenant) && typeof sub === 'string'
+    return isKnown ? { tenant_id: tenant, user_id: sub } : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
+import { entityTag, weakEntityTag } from '../platform/request/parse-headers.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { type State, states } from './operation-states.ts'
@@ -153,4 +154,15 @@ export function viewOf(operation: Operation, rejectsUrl?: string): OperationView
   const { rejects_key: _, ...ended } = completion
   const link = rejectsUrl === undefined ? {} : { rejects_url: rejectsUrl }
   return { ...status, result: { ...ended, ...link, schema_version } }
+}
+
+/**
+ * Returns the entity tag with which an operation is read. That of one with a link is weak: each link has another signature.
+ * The tag covers everything else, and changes while an earlier link is still valid.
+ * @param now milliseconds since 1970
+ */
+export function operationEtag(operation: Operation, settings: Settings, now: number): string {
+  if (operation.completion?.rejects_key === undefined) return entityTag(viewOf(operation))
+  const period = Math.floor(now / (settings['imports.result'].linkSeconds * 500))
+  return weakEntityTag([viewOf(operation), period])
 }

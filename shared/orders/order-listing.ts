@@ -1,4 +1,5 @@
 import { parseListQuery, type RouteListing } from '../platform/listing/list-query.ts'
+import { cartName, orderOfEntry } from './order.ts'
 
 /** The filters and search fields of orders. */
 export const orderListing: RouteListing = {
@@ -18,4 +19,5 @@ export const orderListing: RouteListing = {
     currency: settings['orders.currencies'],
   }),
   search: (settings) => settings['lists.searchFields'].orders,
+  finds: { cart_id: { entity: 'order_cart', nameOf: cartName, idOf: orderOfEntry } },
 }

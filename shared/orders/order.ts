@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -14,8 +15,8 @@ import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc } from '../platform/formats/text.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
-import { type Item, keyOf } from '../platform/table/keys.ts'
-import { create, replace, type Write } from '../platform/table/table.ts'
+import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
+import { create, put, replace, type Write } from '../platform/table/table.ts'
 import { describedAs, openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -84,9 +85,25 @@ export function placeOrder(request: OrderRequest, id: string, tenant: string, se
   }
 }
 
-/** Creates the item of an order. */
-export function orderWrite(order: Order): Write {
-  return create({ ...keyOf(order.tenant_id, 'order', order.id), ...order })
+/** Creates the item of an order, and the entry by which its cart_id finds it. */
+export function orderWrites(order: Order): Write[] {
+  const item = { ...keyOf(order.tenant_id, 'order', order.id), ...order }
+  return [create(item), put({ ...cartEntryKey(order) })]
+}
+
+/** Returns the key of the entry that finds an order by its cart_id. */
+export function cartEntryKey({ tenant_id, cart_id, id }: Pick<Order, 'tenant_id' | 'cart_id' | 'id'>): Key {
+  return keyOf(tenant_id, 'order_cart', `${cartName(cart_id)}#${id}`)
+}
+
+/** Returns the name of a cart in keys. A hash spreads the carts over partitions, whatever their names have in common. */
+export function cartName(cart_id: string): string {
+  return createHash('sha256').update(cart_id).digest('base64url')
+}
+
+/** Returns the id in an entry of a cart. */
+export function orderOfEntry({ sk }: Item): string {
+  return sk.slice(sk.indexOf('#') + 1)
 }
 
 /** Replaces an order if it has not changed since it was read. */

@@ -1,13 +1,21 @@
 import * as v from 'valibot'
 import { correlationIdPattern, traceparentPattern } from '../platform/base/correlation.ts'
 import { utcInstant } from '../platform/formats/text.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 const id = v.pipe(v.string(), v.minLength(1), v.maxLength(255), v.regex(/^[\x21-\x7e]+$/))
 const source = v.exactOptional(v.pipe(v.string(), v.maxLength(255)))
 const correlationId = perSettings((settings) =>
   v.pipe(v.string(), v.regex(correlationIdPattern(settings)), openPoint('requests.correlationId')),
+)
+
+const number = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
+/** Some senders write `v1` for 1. The description shows the number: clients could generate no plain type for both. */
+const Version = v.pipe(
+  v.union([number, v.pipe(v.string(), v.regex(/^v[1-9]\d{0,8}$/))]),
+  describedAs(v.pipe(number, v.description('The text v1 is read as 1, and so on.'))),
+  v.transform((version) => (typeof version === 'string' ? Number(version.slice(1)) : version)),
 )
 
 /**
@@ -27,7 +35,7 @@ export const webhookEvent = perSettings((settings) => {
     ),
     source,
     source_service: source,
-    version: v.exactOptional(v.pipe(v.number(), v.safeInteger(), v.minValue(1))),
+    version: v.exactOptional(Version),
     correlation_id: v.exactOptional(correlationId(settings)),
     traceparent: v.exactOptional(v.pipe(v.string(), v.regex(traceparentPattern))),
     tracestate: v.exactOptional(v.pipe(v.string(), v.maxLength(512))),

@@ -6,7 +6,7 @@ import { CreateTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { bundle } from '#bin/build/bundle.ts'
 import { functionEntries } from '#lib/function-entries.ts'
-import { orderWrite, placeOrder } from '#shared/orders/order.ts'
+import { orderWrites, placeOrder } from '#shared/orders/order.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Put } from '#shared/platform/table/table.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
@@ -19,7 +19,7 @@ import { type DeliveryCost, deliveriesAsMarkdown, deliveryCosts } from './delive
 import { importsAsMarkdown, measureImports, type RowCost } from './import-costs.ts'
 import { type LargeCost, measureLargeTenant } from './large-tenant.ts'
 import { httpLatencies, ordersListed, type RouteLatency } from './latencies.ts'
-import { asMarkdown, compare } from './measure.ts'
+import { asMarkdown, compare, compareWarm, warmAsMarkdown } from './measure.ts'
 import type { Cost } from './meter.ts'
 import { benchIssuer, orderEvent, readEvent } from './order-event.ts'
 import { type Profile, profiles, profilesAsMarkdown } from './profile.ts'
@@ -47,12 +47,12 @@ try {
   console.log('importing customers …')
   const imports = await measureImports(dynamodb.endpoint, 10)
   console.log('comparing with the reference …')
-  const { comparison, sizes, profiled } = await compareWithReference()
+  const { comparison, warm, sizes, profiled } = await compareWithReference()
   console.log('measuring latencies over HTTP on the local run …')
   const latencies = await httpLatencies()
   await writeFile(
     page,
-    asPage(costs, deliveries, large, imports, comparison, sizes, profiled, await savings(), latencies),
+    asPage(costs, deliveries, large, imports, comparison, warm, sizes, profiled, await savings(), latencies),
   )
   console.log(`written to ${page}`)
 } finally {
@@ -62,8 +62,9 @@ try {
 }
 
 async function compareWithReference() {
-  const claims = { sub: 'bench', tenant: 'acme', roles: ['Editor'] }
-  const { keys, token } = await benchIssuer(claims, 'https://issuer.localhost', 'commerce-api')
+  const claims = { tenant: 'acme', roles: ['Editor'] }
+  const { keys, sign } = await benchIssuer(claims, 'https://issuer.localhost', 'commerce-api')
+  const token = await sign('bench')
   const [issuer] = profile(localProfile)['auth.issuers']
   const settings = JSON.stringify(profile(localProfile, { 'auth.issuers': [{ ...issuer, keys }] }))
   const bundles = await bundle({ entries: functionEntries(), outdir: join(folder, 'ours'), settings })
@@ -96,13 +97,36 @@ async function compareWithReference() {
     },
     dynamodb.endpoint,
   )
+  const files = {
+    ours: { file: join(folder, 'ours/orders.create/index.mjs'), environment: { TABLE_NAME: tables.ours } },
+    reference: { file: reference, environment },
+    oneTransaction: {
+      file: await bundleReference(join(folder, 'one-transaction'), 'one-transaction.ts'),
+      environment,
+    },
+  }
+  const sentAs = (event: () => unknown) => ({
+    ours: { ...files.ours, event },
+    reference: { ...files.reference, event },
+    oneTransaction: { ...files.oneTransaction, event },
+  })
+  const ways = [
+    { title: 'One token', subjects: sentAs(event), calls: 150 },
+    {
+      title: 'A new token for each call',
+      subjects: sentAs(async () => orderEvent(await sign(crypto.randomUUID()))),
+      calls: 150,
+    },
+    { title: 'One token, 2,000 calls in a process', subjects: sentAs(event), calls: 2000 },
+  ]
+  const warm = await compareWarm(ways, dynamodb.endpoint)
   const order = placeOrder(
     { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' },
     newId(systemClock),
     'acme',
     profile(localProfile),
   )
-  const { item } = orderWrite(order) as Put
+  const { item } = orderWrites(order)[0] as Put
   await client.send(new PutItemCommand({ TableName: tables.ours, Item: marshall(item) }))
   const where = { folder, settings, endpoint: dynamodb.endpoint, tableName: tables.ours }
   const calls = 4000 + starts
@@ -114,6 +138,7 @@ async function compareWithReference() {
   }
   return {
     comparison,
+    warm,
     profiled,
     sizes: Object.entries(bundles).map(([name, { bytes }]) => [name, bytes] as const),
   }
@@ -125,6 +150,7 @@ function asPage(
   large: LargeCost[],
   imports: RowCost[],
   comparison: Parameters<typeof asMarkdown>[0],
+  warm: Parameters<typeof warmAsMarkdown>[0],
   sizes: (readonly [string, number])[],
   { create, get }: Record<'create' | 'get', Profile>,
   saved: Saving[],
@@ -155,7 +181,12 @@ idempotency, middy, valibot and jose, bundled with the same options. Ours does m
 (\`reference/node-alone.mjs\`) loads what every such function loads of Node, verifies one signature and sends one request.
 
 ${asMarkdown(comparison)}
+The table above sends one token and 150 calls to a process, which remembers the tokens that it has verified. That is a caller who calls again. With a
+new token for each call, both verify a signature each time: a shop with many customers. After 2,000 calls V8 has compiled more of the code,
+as in a process that has run for minutes. The reference with one transaction (\`reference/one-transaction.ts\`) writes its record and the
+order in one request of DynamoDB, as the service does: the ratio to it is the cost of what only the service does.
 
+${warmAsMarkdown(warm)}
 ## Where the CPU goes
 
 Shares of the main thread: of the first request with all that is loaded for it, in ${starts} new processes, and of 2,000 warm

@@ -13,7 +13,7 @@ interface Subject {
   /** Its environment, in addition to the common one below. */
   environment: Record<string, string>
   /** Returns a new event each time, so no call is a replay. */
-  event(): unknown
+  event(): unknown | Promise<unknown>
 }
 
 interface Effort {
@@ -100,6 +100,58 @@ export function asMarkdown({ ours, reference, nodeAlone }: Comparison): string {
   return [...head, ...lines, ''].join('\n')
 }
 
+/** A way of calling warm functions, with the functions by side. */
+interface WarmWay {
+  title: string
+  subjects: Record<WarmSide, Subject>
+  calls: number
+}
+type WarmSide = 'ours' | 'reference' | 'oneTransaction'
+const warmSides: readonly WarmSide[] = ['ours', 'reference', 'oneTransaction']
+/** CPU of a warm call, in milliseconds. */
+type WarmRow = { title: string } & Record<WarmSide, number>
+
+/** Measures the CPU of warm calls, turn by turn. Figures are medians of rounds in processes of their own. */
+export async function compareWarm(
+  ways: readonly WarmWay[],
+  endpoint: string,
+  { rounds, warmUpCalls } = usualEffort,
+): Promise<WarmRow[]> {
+  const measured = ways.map(
+    () => ({ ours: [], reference: [], oneTransaction: [] }) as Record<WarmSide, number[]>,
+  )
+  for (let round = 0; round < rounds; round++)
+    for (const [index, { subjects, calls }] of ways.entries())
+      for (const side of warmSides) {
+        const { cpuMsPerCall } = await run(subjects[side], endpoint, warmUpCalls, calls)
+        measured[index]?.[side].push(cpuMsPerCall)
+      }
+  const medianOf = (side: WarmSide, index: number) => quantile(measured[index]?.[side] ?? [])
+  return ways.map(({ title }, index) => ({
+    title,
+    ours: medianOf('ours', index),
+    reference: medianOf('reference', index),
+    oneTransaction: medianOf('oneTransaction', index),
+  }))
+}
+
+export function warmAsMarkdown(rows: readonly WarmRow[]): string {
+  const lines = rows.map(({ title, ours, reference, oneTransaction }) =>
+    [
+      title,
+      ...[ours, reference, ours / reference, oneTransaction, ours / oneTransaction].map((one) =>
+        one.toFixed(2),
+      ),
+    ].join(' | '),
+  )
+  return [
+    '| CPU per warm call, ms | Ours | Reference | Ratio | With one transaction | Ratio |',
+    '|---|---|---|---|---|---|',
+    ...lines.map((line) => `| ${line} |`),
+    '',
+  ].join('\n')
+}
+
 async function summarise({ file }: Subject, cold: Run[], warm: Run[]): Promise<Figures> {
   const latencies = warm.flatMap(({ latenciesMs }) => latenciesMs)
   return {
@@ -118,10 +170,8 @@ async function run(subject: Subject, endpoint: string, warmUpCalls: number, call
   const scratch = await mkdtemp(join(tmpdir(), 'bench-'))
   try {
     const events = join(scratch, 'events.json')
-    await writeFile(
-      events,
-      JSON.stringify(Array.from({ length: 1 + warmUpCalls + calls }, () => subject.event())),
-    )
+    const sent = Array.from({ length: 1 + warmUpCalls + calls }, () => subject.event())
+    await writeFile(events, JSON.stringify(await Promise.all(sent)))
     const args = [runner, pathToFileURL(subject.file).href, events, String(warmUpCalls)]
     // The log is discarded, because the terminal's speed would be measured too.
     const child = spawn(process.execPath, args, {

@@ -52,6 +52,13 @@ export async function orderCosts(
     page = await service.call({ path: `${list}&cursor=${page.json.next_cursor}`, as: walked })
   }
   await measure(`list page ${pages}`, { path: `${list}&cursor=${page.json.next_cursor}`, as: walked })
+  const copies = (await service.items('walked', 'order')).map(({ id }) => String(id))
+  const [oldest = '', newest = ''] = [copies[0], copies.at(-1)]
+  await measure('find an order by its id in the list', { path: `${list}&id=${oldest}`, as: walked })
+  await measure('find two orders by their ids', { path: `${list}&id.in=${oldest},${newest}`, as: walked })
+  await measure('find the order of a cart', { path: `${list}&cart_id=${order.cart_id}`, as: editor })
+  await measure('find no order of a cart', { path: `${list}&cart_id=unknown`, as: walked })
+  await measure('list, filtered to all', { path: `${list}&status=active`, as: walked })
   await measure('list, filtered to nothing', { path: `${list}&status=paid`, as: walked })
 }
 

@@ -3,10 +3,11 @@ import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 interface Issuer {
   /** The public keys, for the functions' settings. */
   keys: { keys: JWK[] }
-  token: string
+  /** Returns a token of a subject. */
+  sign(sub: string): Promise<string>
 }
 
-/** Creates an issuer for the benchmark, and a token. */
+/** Creates an issuer for the benchmark. */
 export async function benchIssuer(
   claims: Record<string, unknown>,
   issuer: string,
@@ -15,9 +16,15 @@ export async function benchIssuer(
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const header = { alg: 'ES256', kid: 'bench' }
   const signed = { ...header, typ: 'at+jwt' }
-  const token = new SignJWT(claims).setProtectedHeader(signed).setIssuer(issuer).setAudience(audience)
-  const keys = [{ ...(await exportJWK(publicKey)), ...header }]
-  return { keys: { keys }, token: await token.setIssuedAt().setExpirationTime('1h').sign(privateKey) }
+  const sign = (sub: string) =>
+    new SignJWT({ ...claims, sub })
+      .setProtectedHeader(signed)
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(privateKey)
+  return { keys: { keys: [{ ...(await exportJWK(publicKey)), ...header }] }, sign }
 }
 
 /** Returns the event of API Gateway for POST /orders with a new idempotency key. */

@@ -125,6 +125,12 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
   const { json } = await count('create an order', () => service.call(post('/v1/orders', order)))
   await count('read an order', () => service.call({ path: `/v1/orders/${json.id}`, as: editor }))
   await count('list 25 orders', () => service.call({ path: '/v1/orders?page_size=25', as: editor }))
+  await count('search 640 orders for nothing', () =>
+    service.call({ path: '/v1/orders?status=paid', as: editor }),
+  )
+  await count('find the orders of a cart', () =>
+    service.call({ path: '/v1/orders?cart_id=unknown', as: editor }),
+  )
   await count('read an order of another tenant', () =>
     service.call({ path: `/v1/orders/${json.id}`, as: { ...editor, tenant: 'rival' } }),
   )

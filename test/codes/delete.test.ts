@@ -132,12 +132,21 @@ describe('the parameter force', () => {
     const { id } = await made(calls, 'force')
     const answer = await calls.hardDelete(admin('force'), id, 'made by mistake', { query: { force } })
     expect(outcome(answer)).toBe('400 VALIDATION.field.enum')
-    const facts = { reason: 'not_allowed', allowed: ['false', 'true'], actual: force.length }
+    const facts = { reason: 'not_allowed', allowed: ['true', 'false', '1', '0'], actual: force.length }
     expect(answer.json.error.details.fields).toEqual({ force: { code: 'VALIDATION.field.enum', ...facts } })
     expect(await stored(service, 'force', id)).toMatchObject({ version: 1 })
   })
 
-  test.each(['force=true&force=false', 'force=false&force=true'])('is refused twice (%s)', async (query) => {
+  test('is read in the spelling of other languages', async () => {
+    const { id } = await made(calls, 'force')
+    expect((await calls.softDelete(admin('force'), id, { query: { force: '0' } })).status).toBe(204)
+    expect(await stored(service, 'force', id)).toMatchObject({ soft_deleted: true })
+    const forced = await calls.hardDelete(admin('force'), id, 'made by mistake', { query: { force: '1' } })
+    expect(forced.status).toBe(204)
+    expect(await stored(service, 'force', id)).toBeUndefined()
+  })
+
+  test.each(['force=true&force=false', 'force=0&force=1'])('is refused twice (%s)', async (query) => {
     const { id } = await made(calls, 'force')
     const answer = await calls.send('DELETE', `/codes/${id}?${query}`, admin('force'))
     expect(outcome(answer)).toBe('400 VALIDATION.field.format')

@@ -112,7 +112,7 @@ describe('a code in each state', () => {
     const answer = await by.importFile(editor(newTenant()), exported)
     expect([draft, active].map((row) => resultsOf(answer)[row])).toEqual([201, 'AUTHZ.field.denied'])
     expect(answer.json.items[active].error.details.fields).toMatchObject({
-      state: { reason: 'role', allowed: ['Admin'], actual: 'active' },
+      state: { reason: 'role', allowed: ['Admin'], actual: 'string' },
     })
     expect(await importInto(newTenant(), exported, { by, as: admin })).toEqual(liveStates.map(() => 201))
   })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
-import { localSettings } from '#test/support/settings.ts'
-import { admin, editor, made, seeded, viewer } from './code-calls.ts'
+import { type Identity, localSettings } from '#test/support/settings.ts'
+import { admin, audit, editor, made, seeded, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
 
 describe('GET /codes/{id}', () => {
@@ -64,4 +64,34 @@ test('If-Match of a list, whose tag is weak, is met by * only', async () => {
     ),
   )
   expect(answers.map(({ status }) => status)).toEqual([412, 412, 200])
+})
+
+describe('the filter tenant_id', () => {
+  const listed = async (as: Identity, query: Record<string, string>) => {
+    const answer = await calls.list(as, query)
+    return [outcome(answer), answer.json.data?.map(({ id }: { id: string }) => id)]
+  }
+
+  test('is answered like the parameter tenant', async () => {
+    const [own, other] = [await made(calls, 'own-tenant'), await made(calls, 'other-tenant')]
+    for (const name of ['tenant', 'tenant_id']) {
+      expect(await listed(viewer('own-tenant'), { [name]: 'own-tenant' })).toEqual(['200', [own.id]])
+      expect(await listed(admin('own-tenant'), { [name]: 'other-tenant' })).toEqual(['200', [other.id]])
+      const refused = await calls.list(editor('own-tenant'), { [name]: 'other-tenant' })
+      expect(outcome(refused)).toBe('404 AUTHZ.scope.tenant')
+      const denied = { action: 'codes.list', target: 'codes', result: 'deny', reason: 'AUTHZ.scope.tenant' }
+      expect((await audit(service, 'own-tenant')).at(-1)).toMatchObject(denied)
+    }
+  })
+
+  test('names the same tenant as the parameter tenant', async () => {
+    const both = (tenant_id: string) => listed(admin('own-tenant'), { tenant: 'other-tenant', tenant_id })
+    expect(await both('other-tenant')).toMatchObject(['200', {}])
+    expect(await both('own-tenant')).toEqual(['400 VALIDATION.filter.value_invalid', undefined])
+    const foreign = await calls.list(editor('own-tenant'), {
+      tenant: 'own-tenant',
+      tenant_id: 'other-tenant',
+    })
+    expect(outcome(foreign)).toBe('404 AUTHZ.scope.tenant')
+  })
 })

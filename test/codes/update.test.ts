@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { startService } from '../support/service.ts'
 import { admin, audit, codeCalls, editor, made, seeded, stored, viewer } from './code-calls.ts'
 import { calls, service } from './codes-service.ts'
@@ -103,11 +105,85 @@ describe('PUT /codes/{id}', () => {
     expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
   })
 
-  test('rejects a field that cannot change', async () => {
-    const { id, etag } = await made(calls, 'guarded')
-    const answer = await replace('guarded', id, etag, { ...whole, code: 'OTHER' })
+  test('accepts the code as it was read, by an Editor too', async () => {
+    const { id, etag, json } = await made(calls, 'as-read')
+    const answer = await replace('as-read', id, etag, { ...json, name: 'Renamed' })
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { ...json, name: 'Renamed', updated_at: answer.json.updated_at },
+    ])
+    // As clients write the times that they have parsed: with an offset, with more digits, or without a fraction.
+    let { json: last, headers } = answer
+    for (const end of ['000+00:00', '+00:00', 'Z']) {
+      const [created_at, updated_at] = [last.created_at, last.updated_at].map((time: string) =>
+        time.replace(end === '000+00:00' ? 'Z' : /\.\d+Z/, end),
+      )
+      const again = await replace('as-read', id, headers.ETag ?? '', { ...last, created_at, updated_at })
+      expect(again.status).toBe(200)
+      ;({ json: last, headers } = again)
+    }
+  })
+
+  test('accepts an expiry that has passed if it stays', async () => {
+    const expiry_at = '2020-01-01T00:00:00.000Z'
+    const code = await seeded(service, 'expired', { expiry_at })
+    const { json } = await calls.read(editor('expired'), code.id)
+    const kept = await replace('expired', code.id, '*', { ...json, name: 'Over' })
+    expect([kept.status, kept.json.name, kept.json.expiry_at]).toEqual([200, 'Over', expiry_at])
+    const moved = { ...kept.json, expiry_at: '2020-01-02T00:00:00Z' }
+    expect(outcome(await replace('expired', code.id, '*', moved))).toBe('400 VALIDATION.date.range')
+  })
+
+  test('accepts a soft-deleted code as it was read, from an Admin', async () => {
+    const { id } = await made(calls, 'deleted-put')
+    await calls.softDelete(editor('deleted-put'), id)
+    const { json } = await calls.read(admin('deleted-put'), id)
+    const headers = { 'If-Match': '*' }
+    const body = { ...json, name: 'Renamed' }
+    const answer = await calls.send('PUT', `/codes/${id}`, admin('deleted-put'), { headers }, body)
+    expect([answer.status, answer.json.state]).toEqual([200, 'soft_deleted'])
+  })
+
+  test('accepts the version as it was read where callers get it', async () => {
+    const settings: Settings = { ...localSettings, 'codes.fields': ['version'] }
+    const by = codeCalls(await startService({ settings }))
+    const { id, json } = await made(by, 'versions')
+    const put = (version: number) =>
+      by.send(
+        'PUT',
+        `/codes/${id}`,
+        editor('versions'),
+        { headers: { 'If-Match': '*' } },
+        { ...json, version },
+      )
+    expect(outcome(await put(json.version + 1))).toBe('403 AUTHZ.field.denied')
+    expect(outcome(await put(json.version))).toBe('200')
+  })
+
+  test.each([
+    ['code', 'OTHER'],
+    ['created_at', '2020-01-01T00:00:00.000Z'],
+    ['updated_at', null],
+    ['state', 'archived'],
+    ['soft_deleted', true],
+  ])('rejects another %s', async (field, value) => {
+    const { id, etag, json } = await made(calls, 'guarded')
+    const answer = await replace('guarded', id, etag, { ...json, [field]: value })
     expect(outcome(answer)).toBe('403 AUTHZ.field.denied')
+    expect(Object.keys(answer.json.error.details.fields)).toEqual([field])
     expect(await stored(service, 'guarded', id)).toMatchObject({ version: 1 })
+  })
+
+  test('rejects a stale code by its tag, not by its fields', async () => {
+    const { id, etag, json } = await made(calls, 'stale-put')
+    await replace('stale-put', id, etag, whole)
+    expect(outcome(await replace('stale-put', id, etag, json))).toBe('412 CONFLICT.etag.mismatch')
+  })
+
+  test('rejects an unknown field', async () => {
+    const { id, etag } = await made(calls, 'unknown-put')
+    const answer = await replace('unknown-put', id, etag, { ...whole, surprise: 1 })
+    expect(outcome(answer)).toBe('400 VALIDATION.field.unknown')
   })
 })
 

@@ -156,6 +156,17 @@ describe('a change of a discount by cart.updated', () => {
     ])
   })
 
+  test('of several codes is published with one correlation id, and with what tells the changes apart', async () => {
+    await cartWith('several', 10_000, ['percent-10', 'percent-25'])
+    const before = calls.eventsOf('several').length
+    const changed = () => calls.cart('several', 'c1', 2000, { correlation_id: 'of-the-cart' })
+    await changed()
+    const events = calls.eventsOf('several').slice(before)
+    const keys = events.map(({ data }) => [data.correlation_id, data.cart_id, data.code, data.version].join())
+    expect(new Set(events.map(({ data }) => data.correlation_id))).toEqual(new Set(['of-the-cart']))
+    expect([new Set(keys).size, new Set(events.map(({ event_id }) => event_id)).size]).toEqual([2, 2])
+  })
+
   test('is not published again when the event is repeated', async () => {
     await cartWith('repeated', 10_000, ['percent-25'])
     const event = { id: 'c1', tenant_id: 'repeated', amount_minor: 2000, currency: 'EUR' }

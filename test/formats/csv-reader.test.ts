@@ -92,8 +92,8 @@ describe('a header', () => {
     ['code\tamount\n', '\t'],
     ['code|amount|note', '|'],
     ['code;amount;note, colour\n', ';'],
-  ])('of %j is rejected with its separator', (text, actual) => {
-    const details = { reason: 'separator', expected: ',', actual }
+  ])('of %j is rejected with its separator', (text, separator) => {
+    const details = { reason: 'separator', separator }
     expect(() => readCsv(text, shape)).toThrow(refusal('VALIDATION.csv.header', details))
   })
 

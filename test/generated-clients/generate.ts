@@ -67,6 +67,16 @@ export const languages = {
       missingUnless('ruby', ['-r', 'typhoeus', '-e', 'puts 1'], /1/, 'there is no Ruby with typhoeus'),
     generate: rubyClient,
   },
+  PHP: {
+    missing: () =>
+      missingUnless(
+        'php',
+        ['-r', 'require "GuzzleHttp/autoload.php"; echo PHP_VERSION;'],
+        /^8\.[1-9]/,
+        'there is no PHP from 8.1 on with Guzzle',
+      ),
+    generate: phpClient,
+  },
   Go: {
     missing: () => missingUnless('go', ['version'], /go1\.(2[3-9]|[3-9]\d)/, 'there is no Go from 1.23 on'),
     generate: goClient,
@@ -127,6 +137,11 @@ async function rubyClient(): Promise<GeneratedClient> {
   )
   const client = join(folder, 'client')
   return { report, use: (program, input) => run('ruby', [join(here, program)], { folder: client, ...input }) }
+}
+
+async function phpClient(): Promise<GeneratedClient> {
+  const { folder, report } = await generated('php', [])
+  return { report, use: (program, input) => run('php', [join(here, program)], { folder, ...input }) }
 }
 
 async function javaClient(): Promise<GeneratedClient> {

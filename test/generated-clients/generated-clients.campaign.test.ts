@@ -9,6 +9,7 @@ const programs: Record<keyof typeof languages, string> = {
   Python: 'additions.py',
   Java: 'Additions.java',
   Ruby: 'additions.rb',
+  PHP: 'additions.php',
   Go: 'additions.go',
 }
 

@@ -77,6 +77,7 @@ function expectEnvelope(answer: Answer, status: number, code: string) {
     retryable: errorCatalog[code as keyof typeof errorCatalog].retryable,
     correlation_id: answer.headers['X-Correlation-Id'],
     details: expect.any(Object),
+    docs: `${service.settings['errors.docs']}#${code}`,
   })
 }
 

@@ -69,7 +69,8 @@ describe('the permissions of a role', () => {
 describe('a caller', () => {
   test('without the permission is denied by its role', () => {
     const denied = thrownBy(() => authorize(callerOf({ role: 'Viewer' }), route, undefined, settingsOf()))
-    expect(denied).toMatchObject({ code: 'AUTHZ.role.denied', http: 403 })
+    const details = { required_roles: ['Editor', 'Admin', 'Service'] }
+    expect(denied).toMatchObject({ code: 'AUTHZ.role.denied', http: 403, details })
   })
 
   test.each([undefined, 'acme'])('may act in its own tenant (addressed: %s)', (addressed) => {
@@ -189,7 +190,7 @@ describe('an API key', () => {
 
   test('may not use an operation without a scope for keys', () => {
     expect(thrownBy(() => check(['orders.create'], {}, 'orders.list'))).toMatchObject({
-      headers: { 'WWW-Authenticate': 'ApiKey realm="commerce-api", error="insufficient_scope"' },
+      headers: { 'WWW-Authenticate': expect.stringMatching(/^ApiKey (?!.*scope=).*send a bearer token/) },
     })
   })
 
@@ -230,6 +231,15 @@ describe('a second factor', () => {
       })
     },
   )
+
+  test('of an API key does not exist, which its challenge says', () => {
+    const byRole = { ...settings, 'auth.apiKeyPermissions': 'role' } as const
+    const key = callerOf({ role: 'Service', apiKey: 'key-1', scopes: new Set() })
+    const operation = { ...route, operation: 'orders.create' }
+    const denied = thrownBy(() => authorize(key, operation, undefined, byRole))
+    const challenge = expect.stringMatching(/^ApiKey (?!.*acr_values).*send a bearer token/)
+    expect(denied).toMatchObject({ code: 'POLICY.mfa.required', headers: { 'WWW-Authenticate': challenge } })
+  })
 
   test('is not required by other operations', () => {
     expect(check(undefined, 'orders.list')).toBeUndefined()

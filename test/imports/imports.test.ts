@@ -234,7 +234,13 @@ test('a cancellation with a stale entity tag is rejected and changes nothing', a
   expect(outcome(stale)).toBe('412 CONFLICT.etag.mismatch')
   expect((await service.operation('conditional', json.operation_id)).cancel_requested).toBe('no')
   const { headers } = await service.call({ path, as })
-  expect((await cancel(headers.ETag ?? '')).status).toBe(200)
+  const tag = headers.ETag ?? ''
+  expect((await cancel(tag)).status).toBe(200)
+  // It has ended: the tag that was read before is stale, and the current one changes nothing.
+  expect(outcome(await cancel(tag))).toBe('412 CONFLICT.etag.mismatch')
+  const ended = await service.call({ path, as })
+  expect(ended.json.state).toBe('canceled')
+  expect((await cancel(ended.headers.ETag ?? '')).status).toBe(200)
 })
 
 test('the entity tag of an operation with a link is weak: it ignores the signature, but changes before the link expires', async () => {
@@ -251,6 +257,12 @@ test('the entity tag of an operation with a link is weak: it ignores the signatu
   expect(second.json.result.rejects_url).not.toBe(first.json.result.rejects_url)
   expect(second.headers.ETag).toBe(first.headers.ETag)
   expect(first.headers.ETag).toMatch(/^W\//)
+  const cancel = (tag = '') => {
+    const [path, as] = [`/operations/${json.operation_id}:cancel`, { tenant: 'linked', role: 'Editor' }]
+    return late.call({ method: 'POST', path, as, headers: { 'If-Match': tag } })
+  }
+  expect(outcome(await cancel(first.headers.ETag))).toBe('412 CONFLICT.etag.mismatch')
+  expect((await cancel('*')).status).toBe(200)
   ahead = (late.settings['imports.result'].linkSeconds - 1) * 1000
   expect((await late.read('linked', json.operation_id)).headers.ETag).not.toBe(first.headers.ETag)
 })

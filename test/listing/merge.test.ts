@@ -1,7 +1,7 @@
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { itemsOf, readAll, readMerged } from '#shared/platform/listing/merge.ts'
+import { itemsOf, rangeReader, readAll } from '#shared/platform/listing/merge.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Range, Table } from '#shared/platform/table/table.ts'
 import { Random } from '#test/simulation/random.ts'
@@ -61,9 +61,15 @@ describe('several partitions', () => {
       const sorted = [...new Set(ids)].sort()
       const expected = descending ? sorted.toReversed() : sorted
       const partitions = partitionsOf('acme', 'order', 4)
-      const page = await readMerged(table, partitions, { ...everything, descending, limit })
-      expect(page.items.map(({ sk }) => sk)).toEqual(expected.slice(0, limit))
-      if (page.exhausted) expect(page.items).toHaveLength(expected.length)
+      const read = rangeReader(table, partitions, { ...everything, descending })
+      const pages: string[] = []
+      for (let [exhausted, next] = [false, limit]; !exhausted; next += 3) {
+        const page = await read(next)
+        pages.push(...page.items.map(({ sk }) => sk))
+        exhausted = page.exhausted
+        expect(page.items.length).toBe(Math.min(next, expected.length + page.items.length - pages.length))
+      }
+      expect(pages).toEqual(expected)
       const all: string[] = []
       for await (const items of readAll(table, partitions, { ...everything, descending, atOnce: limit }))
         all.push(...items.map(({ sk }) => sk))
@@ -117,8 +123,8 @@ describe('the cost of a page', () => {
     const ids = Array.from({ length: 2 * size + 100 }, (_, n) => idAt(n, random, shards))
     const { table, reads, count } = await filled(ids, () => least + sizes.int(most - least + 1))
     // As read-page.ts does it: one item more than the page holds shows whether there is a next page.
-    const range = { ...everything, descending: true, limit: size + 1 }
-    const { items } = await readMerged(table, partitionsOf('acme', 'order', shards), range)
+    const partitions = partitionsOf('acme', 'order', shards)
+    const { items } = await rangeReader(table, partitions, { ...everything, descending: true })(size + 1)
     const held = new Set(items.map(({ sk }) => sk))
     const ahead = reads.flatMap((read) => read.items).filter(({ sk }) => !held.has(sk))
     return {
@@ -194,19 +200,15 @@ describe('the cost of a page', () => {
   test('of one shard is that of one read', async () => {
     const ids = Array.from({ length: 50 }, (_, n) => idAt(n))
     const { table, reads } = await filled(ids)
-    const range = { ...everything, descending: true, limit: 26 }
-    await readMerged(table, partitionsOf('acme', 'order', 1), range)
-    expect(reads.map((read) => read.range)).toEqual([{ ...range, partition: 'order#acme#0' }])
+    const range = { ...everything, descending: true }
+    await rangeReader(table, partitionsOf('acme', 'order', 1), range)(26)
+    expect(reads.map((read) => read.range)).toEqual([{ ...range, limit: 26, partition: 'order#acme#0' }])
   })
 
   test('reads the old items of one shard together while the other shards are empty', async () => {
     const ids = Array.from({ length: 200 }, (_, n) => idAt(n, seededBytes(n)))
     const { table, reads } = await filled(ids, () => 650)
-    await readMerged(table, partitionsOf('acme', 'order', 16), {
-      ...everything,
-      descending: true,
-      limit: 101,
-    })
+    await rangeReader(table, partitionsOf('acme', 'order', 16), { ...everything, descending: true })(101)
     expect(reads.filter(({ items }) => items.length > 0).length).toBeLessThanOrEqual(8)
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
 import type { Filter } from '#shared/platform/listing/listing.ts'
-import { boundedAbove, idOrder, idRange } from '#shared/platform/listing/order.ts'
+import { boundedAbove, idRange, orderOf } from '#shared/platform/listing/order.ts'
 import { idAt } from '#test/support/ids.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { codeListing } from './code-list.ts'
@@ -62,7 +62,7 @@ describe('the order by creation', () => {
       ...{ descending: true, pageSize: 25, cursor: undefined, offset: 0 },
     }
     const table = openTable(await newTable())
-    const order = await idOrder({ table, tenant: 'acme', shards: 1, listing: codeListing, query })
+    const order = await orderOf({ table, tenant: 'acme', shards: 1, now: at, listing: codeListing, query })
     expect(await order.newest('first')).toBe('first')
   })
 })

@@ -13,12 +13,13 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-async function profileWith(endpoint: unknown, origins: unknown = []): Promise<string> {
+async function profileWith(endpoint: unknown, origins: unknown = [], more = {}): Promise<string> {
   const file = join(folder, 'chosen.json')
   const values = {
     'refunds.provider': { endpoint, attemptMilliseconds: 2000 },
     'cors.allowedOrigins': origins,
     other: 1,
+    ...more,
   }
   await writeFile(file, JSON.stringify(values))
   return file
@@ -116,6 +117,17 @@ describe('the ports of a run', () => {
       'https://shop.example',
       { other: 1 },
     ])
+  })
+
+  test('are in the address of the page of errors, too', async () => {
+    const docs = 'http://localhost:5173/errors.html'
+    const file = await profileWith('https://api.stripe.com', ['http://localhost:5173'], {
+      'errors.docs': docs,
+    })
+    const copy = await withFreePorts(file, { port: 20_000, moved: true, directory: directory() })
+    const { pages } = await portsIn(copy)
+    const moved = JSON.parse(await readFile(copy, 'utf8'))['errors.docs']
+    expect([moved, pages > 20_000]).toEqual([`http://localhost:${pages}/errors.html`, true])
   })
 
   test('are in a folder for its user only', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { decodeJwt } from 'jose'
 import { refusalMilliseconds } from '#shared/login/sign-in.ts'
 import { anyCharacter } from '#test/formats/any-text.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
@@ -46,7 +47,9 @@ describe('a successful login', () => {
     expect(more).toEqual([])
     expect(event).toMatchObject({ type: 'login.success', version: 1 })
     const { id, tenant_id, user_id, email_hash, ...rest } = (event?.data ?? {}) as Record<string, unknown>
-    expect([tenant_id, user_id, rest]).toEqual(['happy', email_hash, {}])
+    expect([tenant_id, rest]).toEqual(['happy', {}])
+    expect(user_id).toBe(decodeJwt(answer.json.access_token).sub)
+    expect(user_id).not.toBe(email_hash)
     expect(email_hash).toMatch(/^[\w-]{43}$/)
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
     expect(provider.calls[0]?.input.AuthParameters.USERNAME).toBe('jane@happy.example')

@@ -134,6 +134,26 @@ describe('openapi.json', () => {
           }
   })
 
+  test('has a valid example for every parameter', () => {
+    const ajv = new Ajv2020({ strict: false })
+    addFormats.default(ajv)
+    for (const methods of Object.values<Any>(inline.paths))
+      for (const { operationId, parameters = [] } of Object.values<Any>(methods))
+        for (const { name, schema, example } of parameters)
+          expect([operationId, name, example, ajv.validate(schema, example)]).toEqual([
+            operationId,
+            name,
+            expect.anything(),
+            true,
+          ])
+  })
+
+  test('has a server whose address a collection keeps as a variable', () => {
+    const [{ url, variables }] = kept.servers
+    expect(url).toBe('{base_url}')
+    expect(new URL(variables.base_url.default).protocol).toBe('https:')
+  })
+
   test('has examples of types of codes that the deployment has', () => {
     for (const settings of [localSettings, otherSettings]) {
       const { paths }: Any = JSON.parse(JSON.stringify(openapiDocument(settings)))

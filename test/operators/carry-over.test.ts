@@ -9,6 +9,7 @@ import type { Operator } from '#bin/commands/tenant-records.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
+import { cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
@@ -41,6 +42,7 @@ const carry = (source: string, target: string, since = from) =>
   carryOver({ client, source, target, operator: operatorOf(target), from: since })
 /** Returns the items but for the mark of a restored table. */
 const dataOf = async (table: string) => (await itemsOf(table)).filter(({ pk }) => pk !== restoredKey.pk)
+const cartEntryOf = (id: string) => cartEntryKey({ tenant_id: 'acme', cart_id: 'cart-1', id })
 const keysOf = (items: object[]) => items.map((item) => (item as Item).pk + (item as Item).sk).sort()
 
 describe('the audit records that are carried over', () => {
@@ -226,6 +228,8 @@ describe('what people decided after the time of the restore', () => {
       ...[orderOf(order), orderOf(kept), orderOf(otherKept, 'blocked'), orderOf(order, 'purged')],
       ...[orderOf(order, 'vanished'), session('ended', 'active'), session('running', 'active')],
       { pk: 'idempotency#1', sk: 'record', status: 201 },
+      { ...cartEntryOf(order) },
+      { ...cartEntryOf(kept) },
     ]
     for (const item of before) await now.table.put({ item, condition: 'none' })
     await connectAccount(now, acme, 'acct_old')
@@ -291,6 +295,8 @@ describe('what people decided after the time of the restore', () => {
     const erased = await found(keyOf(acme, 'order', order))
     expect(erased).toMatchObject({ id: order, version: 2, erased_at: expect.any(String) })
     expect(JSON.stringify(erased)).not.toContain('cart-1')
+    expect(await found(cartEntryOf(order))).toEqual({})
+    expect(await found(cartEntryOf(kept))).toMatchObject(cartEntryOf(kept))
   })
 
   test('leaves other orders as they were', async () => {

@@ -38,6 +38,9 @@ describe('an order erased by an operator', () => {
     expect([read.status, read.json.error.code]).toEqual([410, 'GONE.order'])
     const list = await service.call({ path: '/v1/orders', as })
     expect(list.json.data.map(({ id }: { id: string }) => id)).toEqual([kept.id])
+    expect(await service.items('erasing', 'order_cart')).toMatchObject([
+      { sk: expect.stringContaining(`#${kept.id}`) },
+    ])
     expect(await service.items('erasing', 'audit')).toMatchObject([
       { actor_id: 'jane', action: 'order.erase', target: `order/${erased.id}`, result: 'allow' },
     ])

@@ -160,6 +160,17 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const items = changed(first('order'), { erased_at: timestamp(at), pk, sk, id })
       return { items, promise: 'outcomes are audited', about: `order/${sk}` }
     },
+    'an order without the entry of its cart': () => {
+      const entry = first('order_cart')
+      const about = `order/${entry.sk.split('#')[1]}`
+      return { items: without(entry), promise: 'a cart finds its orders', about }
+    },
+    'an entry of a cart without its order': () => {
+      const entry = first('order_cart')
+      const id = String(entry.sk.split('#')[1])
+      const order = whole.find(({ sk }) => sk === id) as Item
+      return { items: without(order), promise: 'a cart finds its orders', about: `order/${id}` }
+    },
     'a code without its lock': () => {
       const lock = first('code_lock')
       return { items: without(lock), promise: 'a text belongs to one code', about: `code/${lock.code_id}` }
@@ -372,24 +383,24 @@ describe('npx commerce verify --data', () => {
     }
   }
   const settings = ['--settings', 'shared/settings/profiles/local.json']
-  const order = { ...keyOf('acme', 'order', 'o1'), tenant_id: 'acme' }
+  const customer = { ...keyOf('acme', 'customer', 'c1'), tenant_id: 'acme' }
 
   test('exits with 0 if nothing is wrong, and says what it has read', async () => {
-    const { code, records } = await runOn([order], ...settings)
+    const { code, records } = await runOn([customer], ...settings)
     expect([code, records]).toEqual([0, [expect.objectContaining({ table: 't', items: 1, violations: 0 })]])
   })
 
   test('prints each violation, and exits with 1', async () => {
-    const { code, records } = await runOn([{ ...order, tenant_id: 'other' }], ...settings)
+    const { code, records } = await runOn([{ ...customer, tenant_id: 'other' }], ...settings)
     expect(code).toBe(1)
     expect(records).toEqual([
-      { promise: 'tenants are separate', tenant: 'acme', about: 'order/o1', found: expect.anything() },
+      { promise: 'tenants are separate', tenant: 'acme', about: 'customer/c1', found: expect.anything() },
       expect.objectContaining({ items: 1, violations: 1 }),
     ])
   })
 
   test('needs the profile of the stack', async () => {
-    const { code, errors } = await runOn([order])
+    const { code, errors } = await runOn([customer])
     expect([code, errors]).toEqual([2, expect.stringContaining('codes.types')])
   })
 })

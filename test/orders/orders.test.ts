@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '../support/service.ts'
 import { localSettings, longTimeoutSettings } from '../support/settings.ts'
@@ -103,5 +104,57 @@ describe('GET /v1/orders/{id}', () => {
     expect(outcome(read)).toBe('410 GONE.order')
     const list = await service.call({ path: '/v1/orders?page_size=100', as: { role: 'Viewer' } })
     expect(list.json.data.map(({ id }: { id: string }) => id)).not.toContain(json.id)
+  })
+})
+
+describe('GET /v1/orders with a cart_id', () => {
+  const as = { tenant: 'carts', role: 'Editor' }
+  const idsOf = async (query: Record<string, string>) => {
+    const path = `/v1/orders?${new URLSearchParams(query)}`
+    const { status, json } = await service.call({ path, as: { ...as, role: 'Viewer' } })
+    expect(status).toBe(200)
+    return {
+      ids: json.data.map(({ id }: { id: string }) => id) as string[],
+      next: json.next_cursor as string | null,
+    }
+  }
+  const placed = async (cart_id: string): Promise<string> => {
+    const { json } = await place(crypto.randomUUID(), { ...order, cart_id }, as)
+    return json.id
+  }
+
+  test('returns the orders of that cart only, whatever is between them, in every order and page by page', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 5; n += 1) {
+      ids.push(await placed('#cart'))
+      await placed('#cart#2')
+    }
+    expect(await idsOf({ cart_id: '#cart' })).toEqual({ ids: ids.toReversed(), next: null })
+    expect(await idsOf({ cart_id: '#cart', sort: 'id.asc' })).toEqual({ ids, next: null })
+    expect(await idsOf({ cart_id: '#cart', id: ids[2] ?? '' })).toEqual({ ids: [ids[2]], next: null })
+    expect(await idsOf({ cart_id: '#cart', status: 'paid' })).toEqual({ ids: [], next: null })
+    const seen: string[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await idsOf({ cart_id: '#cart', page_size: '2', ...(cursor && { cursor }) })
+      seen.push(...page.ids)
+      cursor = page.next
+    }
+    expect(seen).toEqual(ids.toReversed())
+  })
+
+  test('shows nothing of a cart that has no order, or whose order is not there', async () => {
+    expect(await idsOf({ cart_id: 'unknown' })).toEqual({ ids: [], next: null })
+    const id = await placed('entry-only')
+    const key = keyOf('carts', 'order', id)
+    await service.table.transact([{ remove: key, condition: 'none' }])
+    expect(await idsOf({ cart_id: 'entry-only' })).toEqual({ ids: [], next: null })
+  })
+
+  test('finds all orders of a cart that has more than one request reads', async () => {
+    for (let n = 0; n < 12; n += 1) await Promise.all(Array.from({ length: 10 }, () => placed('busy')))
+    const page = await idsOf({ cart_id: 'busy', page_size: '100' })
+    expect([page.ids.length, page.next === null]).toEqual([100, false])
+    const more = await idsOf({ cart_id: 'busy', page_size: '100', cursor: page.next ?? '' })
+    expect(new Set([...page.ids, ...more.ids]).size).toBe(120)
   })
 })

@@ -68,6 +68,19 @@ describe('a one-time code', () => {
     expect(outcome(await verify(email, code))).toBe('200')
   })
 
+  test.each<[string, (code: string) => string]>([
+    ['blanks', (code) => ` ${code.slice(0, 3)}\u00a0${code.slice(3)} `],
+    ['hyphens', (code) => `${code.slice(0, 2)}-${code.slice(2, 4)}–${code.slice(4)}`],
+    [
+      'full-width digits',
+      (code) => code.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit))),
+    ],
+  ])('is read with %s', async (_, typed) => {
+    const email = newEmail()
+    const code = await request(email)
+    expect(outcome(await verify(email, typed(code)))).toBe('200')
+  })
+
   test('is valid for five minutes', async () => {
     const [email, other] = [newEmail(), newEmail()]
     const codes = [await request(email), await request(other)] as const

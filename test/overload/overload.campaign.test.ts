@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { stageNamed } from '#lib/stage.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
+import { playSearches } from './searches.ts'
 
 const reserved = stageNamed('prod').concurrency ?? {}
 const quiet: Scenario = {
@@ -55,6 +56,12 @@ describe('beyond the capacity of a partition', () => {
     const outcome = await play({ ...overload, peak: 4, unlimited: true })
     expect(outcome.othersSucceeded).toBeLessThan(0.9)
   })
+})
+
+test('a caller who searches all the time leaves reads and lists to the others of its tenant', async () => {
+  const { reads, lists } = await playSearches({ seed: 1, searches: 100, seconds: 30 })
+  expect(reads).toBeGreaterThanOrEqual(0.95)
+  expect(lists).toBeGreaterThanOrEqual(0.95)
 })
 
 describe('while the payment provider hangs', () => {

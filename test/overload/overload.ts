@@ -3,6 +3,7 @@ import { stageNamed } from '#lib/stage.ts'
 import { type DeliveryOutcome, type DeliveryScenario, playDeliveries } from './deliveries.ts'
 import { playMixed } from './mixed-load.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
+import { playSearches } from './searches.ts'
 
 /** Plays overload in virtual time and prints a table: `npm run overload -- --scale 0.05 --seed 2`. */
 const { values } = parseArgs({
@@ -80,6 +81,15 @@ for (const shards of [1, 4, 16]) {
   const load = { seed: Number(values.seed), scale: (3 * scale) / shards, shards, load: 1.25 }
   const { requestsASecond, othersSucceeded } = await playMixed(load)
   console.log(`| ${[shards, Math.round(requestsASecond), othersSucceeded.toFixed(3)].join(' | ')} |`)
+}
+
+console.log(
+  '\n| searches of one caller a second | reads that succeeded | lists | searches |\n|---|---|---|---|',
+)
+for (const searches of [1, 100]) {
+  const outcome = await playSearches({ seed: Number(values.seed), searches, seconds: 30 })
+  const parts = [outcome.reads, outcome.lists, outcome.searches].map((part) => part.toFixed(3))
+  console.log(`| ${[searches, ...parts].join(' | ')} |`)
 }
 
 function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {

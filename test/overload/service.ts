@@ -109,9 +109,14 @@ export class OverloadedService {
           return caller
         },
       },
-      openTable: (budget, wanted = 'critical') => {
-        const criticality = unlimited ? 'critical' : wanted
-        return memoryTable(this.#store, { clock, budget, criticality }, async (call) => {
+      openTable: (budget, wanted = 'critical', units) => {
+        const access = {
+          clock,
+          budget,
+          criticality: unlimited ? 'critical' : wanted,
+          ...(units && { units }),
+        }
+        return memoryTable(this.#store, access, async (call) => {
           this.calls.set(tenant, (this.calls.get(tenant) ?? 0) + 1)
           const { transact, other, throttled } = tableMilliseconds
           const half = between(call.name === 'transact' ? transact : other, random) / 2

@@ -1,8 +1,12 @@
+import { marshall } from '@aws-sdk/util-dynamodb'
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Key } from '#shared/platform/table/keys.ts'
 import type { Change, Put, Table, Update } from '#shared/platform/table/table.ts'
 import { type Counter, countIn, hasRoom, uncountRequest } from '#shared/platform/table/window.ts'
+import { itemBytes } from '#test/support/capacity.ts'
+import { runs } from '#test/support/runs.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 
 const table = openTable(await newTable())
@@ -251,19 +255,96 @@ describe('the calls of a counter', () => {
   })
 })
 
-test('a hundred concurrent requests on a window that is full of old ones are all admitted', async () => {
-  const wide = { ...address, limit: 200 }
-  for (let n = 0; n < 200; n += 1) await count(wide)
-  now += 60_000
-  const calls: string[] = []
-  const counting: Table = {
-    ...table,
-    put: (one) => table.put(one).finally(() => calls.push('put')),
-    update: (one) => table.update(one).finally(() => calls.push('update')),
-  }
-  const burst = Array.from({ length: 100 }, () => countIn([wide], counting, clock))
-  const outcomes = await Promise.allSettled(burst)
-  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
-  // Each is refused at most once by the old requests, and once by the one that dropped them.
-  expect(calls.length).toBeLessThanOrEqual(300)
+test.each([100, 200])(
+  'a hundred concurrent requests on a window full of %i old ones are all admitted',
+  async (limit) => {
+    const wide = { ...address, limit }
+    for (let n = 0; n < limit; n += 1) await count(wide)
+    now += 63_000
+    const calls: string[] = []
+    const counting: Table = {
+      ...table,
+      put: (one) => table.put(one).finally(() => calls.push('put')),
+      update: (one) => table.update(one).finally(() => calls.push('update')),
+    }
+    const burst = Array.from({ length: 100 }, () => countIn([wide], counting, clock))
+    const outcomes = await Promise.allSettled(burst)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100)
+    // Each is refused at most once by the old requests, and once by the one that dropped them.
+    expect(calls.length).toBeLessThanOrEqual(300)
+  },
+)
+
+describe('a counter of a large limit', () => {
+  const large = (limit: number): Counter => ({ ...address, limit })
+
+  test('admits at most its limit in any window, and all of it in a window and a twentieth', async () => {
+    const pauses = fc.array(fc.tuple(fc.nat({ max: 40_000 }), fc.integer({ min: 1, max: 160 })), {
+      maxLength: 12,
+    })
+    const property = fc.asyncProperty(pauses, async (bursts) => {
+      const counter = { ...large(150), subject: [crypto.randomUUID()] }
+      const admitted: number[] = []
+      const since = (milliseconds: number) => admitted.filter((at) => at > now - milliseconds).length
+      for (const [pause, size] of bursts) {
+        now += pause
+        for (let n = 0; n < size; n += 1) {
+          if (await hasRoom(counter, table, clock)) admitted.push(now)
+          else expect(since(63_000)).toBeGreaterThanOrEqual(150)
+          expect(since(60_000)).toBeLessThanOrEqual(150)
+        }
+      }
+    })
+    await fc.assert(property, runs(10))
+  })
+
+  test('says when it has room', async () => {
+    now = Math.ceil(now / 3000) * 3000 + 1000
+    for (let n = 0; n < 100; n += 1) await count(large(101))
+    now += 30_000
+    await count(large(101))
+    await expect(count(large(101))).rejects.toMatchObject(refused(32))
+    now += 31_999
+    await expect(count(large(101))).rejects.toMatchObject(refused(1))
+    now += 1
+    await expect(count(large(101))).resolves.toBe(now)
+  })
+
+  test('takes one write unit for a request, whatever its limit', async () => {
+    const { keys, calls, count } = recorded()
+    for (let n = 0; n < 1000; n += 1) {
+      now += 61
+      await count(large(5000))
+    }
+    const window = await table.get(keys[0] as Key)
+    expect(itemBytes(marshall(window))).toBeLessThan(1024)
+    // One more for each slice.
+    expect(calls.length).toBeLessThanOrEqual(2 * 1000 - 950)
+  })
+
+  test('counts the requests of a process whose clock is behind', async () => {
+    await count(large(101))
+    now -= 10_000
+    for (let n = 0; n < 100; n += 1) await count(large(101))
+    await expect(count(large(101))).rejects.toMatchObject({ code: 'RATE_LIMIT.exceeded' })
+    now += 10_000
+    await expect(count(large(101))).rejects.toMatchObject({ code: 'RATE_LIMIT.exceeded' })
+  })
+
+  test('takes a request back, also of an earlier slice', async () => {
+    const early = await count(large(101))
+    now += 10_000
+    for (let n = 0; n < 100; n += 1) await count(large(101))
+    await uncountRequest(large(101), early, table, clock)
+    await count(large(101))
+    await uncountRequest(large(101), now, table, clock)
+    await count(large(101))
+    await expect(count(large(101))).rejects.toMatchObject({ code: 'RATE_LIMIT.exceeded' })
+  })
+
+  test('counts requests by their amounts', async () => {
+    const heavy = { ...large(1000), amount: 400 }
+    for (let n = 0; n < 3; n += 1) await count(heavy)
+    await expect(count(heavy)).rejects.toMatchObject({ code: 'RATE_LIMIT.exceeded' })
+  })
 })

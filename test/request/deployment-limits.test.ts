@@ -86,10 +86,10 @@ async function serveOnly(only: Endpoint[], limits: Limit[]) {
     })
 }
 
-/** Calls until the limit is reached. @returns the number of calls before, at most 200 */
+/** Calls until the limit is reached. @returns the number of calls before, at most 2000 */
 async function admitted(call: () => Promise<Answer>): Promise<number> {
-  for (let count = 0; count < 200; count += 1) if ((await call()).status === 429) return count
-  return 200
+  for (let count = 0; count < 2000; count += 1) if ((await call()).status === 429) return count
+  return 2000
 }
 
 test('an operation without a limit makes one call of the table for a request with a key', async () => {
@@ -116,7 +116,7 @@ describe('a rejection', () => {
   test.each<[string, Limit]>([
     ['requests', limit(2)],
     ['failures', limit(2, { counts: 'failures', windowSeconds: 600 })],
-    ['a tenant, whatever the number of its windows', limit(250, { per: 'tenant' })],
+    ['a tenant, whatever the number of its windows', limit(1050, { per: 'tenant' })],
   ])('of a known caller names the limit of %s', async (_, configured) => {
     const call = await serve(configured)
     await admitted(() => call('caller'))
@@ -172,12 +172,12 @@ describe('a limit of failures', () => {
   })
 })
 
-describe('a limit of a tenant above 200 requests', () => {
+describe('a limit of a tenant above 1,000 requests', () => {
   test('is divided among windows that are chosen at random', async () => {
-    const call = await serve(limit(250, { per: 'tenant' }))
+    const call = await serve(limit(1050, { per: 'tenant' }))
     jitter = 0.49
-    expect(await admitted(call)).toBe(125)
+    expect(await admitted(call)).toBe(525)
     jitter = 0.5
-    expect(await admitted(call)).toBe(125)
+    expect(await admitted(call)).toBe(525)
   })
 })

@@ -13,6 +13,7 @@ import {
   rejection,
 } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest, respondTimeout } from '#shared/platform/request/handle-request.ts'
+import { queryFlag } from '#shared/platform/request/query-flag.ts'
 import { preflightHeaders, prematureSunsets, securityHeaders } from '#shared/platform/request/respond.ts'
 import { defineRoute, type Route } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -76,7 +77,7 @@ const createThing = defineRoute({
       name: v.pipe(v.string(), v.maxLength(7), v.regex(/^[a-z]*$/)),
       size: v.optional(v.number()),
     }),
-  headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart' } }),
+  headers: () => ({ 'X-Cart': { description: '', key: 'discount.cart', example: 'c1' } }),
   reply: { ...things.reply, status: () => 201, replayStatus: () => 200, etag: true, location: true },
   table: { put: ['order'] },
 })
@@ -87,9 +88,9 @@ const readThing = defineRoute({
   path: '/things/{id}',
   access: 'read',
   idempotency: 'none',
-  query: () => v.strictObject({ part: v.optional(v.picklist(['one', 'two'])), side: v.optional(v.string()) }),
+  query: () => v.strictObject({ part: v.optional(queryFlag()), side: v.optional(v.string()) }),
 })
-const partOfThing = { ...readThing, operation: 'things.part', when: { parameter: 'part', value: 'two' } }
+const partOfThing = { ...readThing, operation: 'things.part', when: 'part' }
 const changeThing = defineRoute({
   ...things,
   operation: 'things.change',
@@ -523,10 +524,11 @@ describe('a request', () => {
 
   test.each([
     ['', 'things.read'],
-    ['?part=one', 'things.read'],
-    ['?part=two', 'things.part'],
+    ['?part=0', 'things.read'],
+    ['?part=true', 'things.part'],
+    ['?part=1', 'things.part'],
     ['?side=two', 'things.read'],
-    ['?part=one&side=two', 'things.read'],
+    ['?part=false&side=two', 'things.read'],
   ])('with the query %j is for %s', async (query, operation) => {
     await read({}, { path: `/things/${id}${query}` })
     expect(service.lines).toMatchObject([{ operation, status: 200 }])
@@ -538,8 +540,8 @@ describe('a request', () => {
       ...{ params: {}, headers: { 'X-Cart': 'c' }, query: {}, list: undefined },
       ...{ precondition: {}, reason: undefined, body: { name: 'a' } },
     })
-    await read({}, { path: `/things/${id}?part=one` })
-    expect(input).toMatchObject({ params: { id }, query: { part: 'one' }, headers: {}, body: undefined })
+    await read({}, { path: `/things/${id}?part=0` })
+    expect(input).toMatchObject({ params: { id }, query: { part: false }, headers: {}, body: undefined })
     await change({ 'If-Match': ` ${etag} `, 'X-Reason': ' because ' })
     expect(input).toMatchObject({ precondition: { ifMatch: etag }, reason: 'because' })
   })
@@ -547,7 +549,7 @@ describe('a request', () => {
   test.each([
     ['?part=three', '400 VALIDATION.field.enum', { part: { reason: 'not_allowed' } }],
     ['?other=1', '400 VALIDATION.field.unknown', { other: { reason: 'unknown' } }],
-    ['?part=one&part=one', '400 VALIDATION.field.format', { part: { reason: 'repeated' } }],
+    ['?part=true&part=true', '400 VALIDATION.field.format', { part: { reason: 'repeated' } }],
   ])('with the query %s is invalid', async (query, expected, fields) => {
     const got = await read({}, { path: `/things/${id}${query}` })
     expect([outcome(got), problemsOf(got)]).toMatchObject([expected, fields])

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
 import { parseListQuery } from '#shared/platform/listing/list-query.ts'
-import { openWork, type RequestContext } from '#shared/platform/request/context.ts'
+import { openWork } from '#shared/platform/request/context.ts'
 import type { Input } from '#shared/platform/request/endpoint.ts'
 import { type ListedResource, listDecision, listEnvelope } from '#shared/platform/request/list-decision.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { CodeStore, codeList, codeListing, type StoredCode } from '#test/listing/code-list.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -30,6 +31,7 @@ interface How {
   kilobytes?: number
   bytes?: number
   tenant?: string
+  sub?: string
 }
 
 /** Returns the decision of a list request. */
@@ -39,7 +41,9 @@ async function decide(query: Record<string, string> = {}, how: How = {}) {
     { ...runtime, settings },
     { operation: 'codes.list', correlation: { id: 'c1', trace: {} }, milliseconds: 10_000 },
   )
-  const context = Object.assign(work, { scope: { tenant: how.tenant ?? 'acme', allTenants: false } })
+  const { tenant = 'acme', sub = 'jane' } = how
+  const caller = { tenant, sub, claims: {} }
+  const context = Object.assign(work, { scope: { tenant, allTenants: false }, caller })
   const list = parseList(query, settings)
   const { kilobytes, bytes } = how
   const route = {
@@ -47,7 +51,7 @@ async function decide(query: Record<string, string> = {}, how: How = {}) {
     ...(kilobytes !== undefined && { payloadKilobytes: kilobytes }),
     ...(bytes !== undefined && { replyBytes: () => bytes }),
   }
-  const { body, etag } = await listDecision(route, { list } as Input, context as RequestContext, listed)
+  const { body, etag } = await listDecision(route, { list } as Input, context as never, listed)
   return { ...v.parse(envelope, body), etag }
 }
 
@@ -113,8 +117,9 @@ describe('a page', () => {
   })
 
   test('reads at most the budget of the settings', async () => {
-    const { data, next_cursor } = await decide({}, { settings: { 'lists.readBudget': 3 } })
-    expect([data.length, next_cursor]).toEqual([3, expect.any(String)])
+    const query = { type: 'type-0', page_size: '1' }
+    const { data, next_cursor } = await decide(query, { settings: { 'lists.readBudget': 3 } })
+    expect([data.length, next_cursor]).toEqual([0, expect.any(String)])
   })
 
   test('that is the first waits for the next millisecond, and a later one does not', async () => {
@@ -169,6 +174,72 @@ describe('the entity tag of a page', () => {
       expect((await decide(query)).etag).not.toBe(etag)
     },
   )
+})
+
+describe('the units of searches', () => {
+  const search = { type: 'absent' }
+  /** The calls of the table that concern counters. */
+  let counting: string[]
+  beforeEach(async () => {
+    for (let n = 0; n < 300; n += 1) await store.add(start + n, `D-${n}`)
+    runtime.clock.advance(1000)
+    counting = []
+    runtime.beforeCall = ({ name, input, changes }) => {
+      if (/"rate#/.test(JSON.stringify([input, changes]))) counting.push(name)
+    }
+  })
+  const counters = () => runtime.store.all().filter(({ pk }) => pk.startsWith('rate#'))
+
+  test.each<[string, Record<string, string>, How?]>([
+    ['without filters', { page_size: '100' }],
+    ['with a filter that enough items pass', { type: 'percent' }],
+    ['that finds its items by their keys', { 'id.in': '00000000-0000-8000-8000-000000000000', type: 'x' }],
+    ['with a count', {}, { settings: { 'lists.count': 'exact' } }],
+  ])('are not counted by a page %s', async (_, query, how = {}) => {
+    await decide(query, how)
+    expect([counting, counters()]).toEqual([[], []])
+  })
+
+  test('are counted once they are read, without those of a plain page', async () => {
+    await decide(search)
+    expect(counting).toEqual(['get', 'update', 'put'])
+    const [{ total }] = counters() as [Item]
+    // Some 305 items of 200 bytes.
+    expect(total).toBeGreaterThan(8)
+    expect(total).toBeLessThan(20)
+  })
+
+  test('are counted although the page fails', async () => {
+    let reads = 0
+    runtime.beforeCall = ({ name }) => {
+      if (name === 'read-range') reads += 1
+      if (name === 'read-range' && reads === 5)
+        throw Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' })
+    }
+    await expect(decide({ ...search, page_size: '1' })).rejects.toThrow('gone')
+    expect(counters()).toHaveLength(1)
+  })
+
+  test('refuse a caller who has used them up only what searches, until its window has room', async () => {
+    await decide(search)
+    const [counter] = counters() as [Item]
+    runtime.store.put({ item: { ...counter, count: 5000, total: 5000 }, condition: 'none' })
+    await expect(decide(search)).rejects.toMatchObject({
+      code: 'RATE_LIMIT.exceeded',
+      details: { reason: 'read_units', per: 'principal', max: 5000, window_seconds: 10 },
+    })
+    expect((await decide()).data).toHaveLength(25)
+    expect((await decide(search, { sub: 'another' })).data).toEqual([])
+    runtime.clock.advance(10_500)
+    expect((await decide(search)).data).toEqual([])
+  })
+
+  test('that cannot be counted fail no request', async () => {
+    runtime.beforeCall = ({ changes }) => {
+      if (changes.length > 0) throw Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' })
+    }
+    expect((await decide(search)).data).toEqual([])
+  })
 })
 
 test.each([

@@ -29,8 +29,9 @@ describe('a number', () => {
     '0.1000000000000000055511151231257827',
     '1e99999999999999999999',
   ])('that a double cannot represent is rejected: %s', (number) => {
-    const code = 'VALIDATION.body.json'
-    const fields = { amount: { code, reason: 'inexact', actual: number.length } }
+    const code = 'VALIDATION.field.range'
+    const actual = Math.min(Number(number), Number.MAX_VALUE)
+    const fields = { amount: { code, reason: 'inexact', actual } }
     expect(refusal(`{"amount":${number}}`)).toEqual([code, fields])
   })
 
@@ -53,8 +54,13 @@ describe('a number', () => {
     expect(parseStrictJson(text)).toBe(number)
   })
 
-  test('is reported by the name of its member, also after an object in its array', () => {
-    expect(refusal('{"a":[{"b":1},1e400]}')[1]).toMatchObject({ a: { reason: 'inexact' } })
+  test.each([
+    ['{"a":[{"b":1},1e400]}', 'a.1'],
+    ['{"a":[1,[2,{"b":{"c":1},"d":-1e400}]]}', 'a.1.1.d'],
+    ['{"a":{"b":[]},"c":1e400}', 'c'],
+    ['1e400', 'body'],
+  ])('is reported by its path: %s', (text, path) => {
+    expect(Object.keys(refusal(text)[1] as object)).toEqual([path])
   })
 })
 
@@ -63,7 +69,7 @@ describe('a duplicate name in an object', () => {
     ['as it is', '{"a":1,"b":2,"a":3}', 'a'],
     ['with other escapes', '{"a":1,"\\u0061":2}', 'a'],
     ['with white space', '{ "a" : 1 ,\n"a" : 2 }', 'a'],
-    ['in an object in an array', '{"list":[{"b":1},{"b":2,"b":3}]}', 'b'],
+    ['in an object in an array', '{"list":[{"b":1},{"b":2,"b":3}]}', 'list.1.b'],
     ['after an object with the same name', '{"a":{"a":1},"b":[],"a":2}', 'a'],
     ['called __proto__', '{"__proto__":1,"__proto__":2}', '__proto__'],
     ['with a quote in it', '{"\\"":1,"\\"":2}', '"'],
@@ -191,7 +197,7 @@ describe('any JSON', () => {
     fc.assert(
       fc.property(value, fc.nat(), (given, cut) => {
         const text = JSON.stringify([given])
-        expect(String(refusal(text.slice(0, cut % text.length))[0])).toMatch(/^VALIDATION\.body\./)
+        expect(String(refusal(text.slice(0, cut % text.length))[0])).toMatch(/^VALIDATION\.(body|field)\./)
       }),
     )
   })

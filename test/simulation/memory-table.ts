@@ -4,12 +4,14 @@ import { fail } from '#shared/platform/base/failure.ts'
 import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
 import {
   type Change,
+  isRead,
   type Refusal,
   readCapacity,
   type Table,
   type TableAccess,
   writeCapacity,
 } from '#shared/platform/table/table.ts'
+import { unitsRead } from './call-units.ts'
 import type { MemoryStore } from './memory-store.ts'
 
 /** A call of the store in transit: it may be delayed, lost before or after its effect, or rejected. */
@@ -36,16 +38,16 @@ const direct: Transit = async ({ effect }) => effect()
  * until nothing of them is left.
  */
 export function memoryTable(store: MemoryStore, access: TableAccess, transit: Transit = direct): Table {
-  const { clock, budget } = access
-  const send = <Result>(
+  const { clock, budget, units } = access
+  const send = async <Result>(
     call: Omit<TableCall<Result>, 'changes' | 'milliseconds'> & { changes?: readonly Change[] },
     capacities: readonly string[] = (call.changes ?? []).map(writeCapacity),
-  ) =>
-    retry(
-      (milliseconds) => transit({ ...call, changes: call.changes ?? [], milliseconds }),
-      capacities,
-      access,
-    )
+  ) => {
+    const sent = (milliseconds: number) => transit({ ...call, changes: call.changes ?? [], milliseconds })
+    const result = await retry(sent, capacities, access)
+    if (units && isRead(capacities)) units.read += unitsRead(call, result)
+    return result
+  }
 
   async function changeOne(name: string, change: Change): Promise<Refusal | undefined> {
     try {

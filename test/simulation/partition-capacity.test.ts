@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals'
 import { transactItem } from '#shared/platform/aws/dynamodb-expressions.ts'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { largestId, newId, smallestId, startBudget } from '#shared/platform/base/clock.ts'
-import { readMerged } from '#shared/platform/listing/merge.ts'
+import { rangeReader } from '#shared/platform/listing/merge.ts'
 import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Change } from '#shared/platform/table/table.ts'
 import { startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
@@ -217,7 +217,8 @@ async function partRead(place: Place, shards: number, pages: number): Promise<nu
   }
   for (let n = 0; n < 2 * shards; n += 1)
     await store(Array.from({ length: 20 }, create).map(({ item }) => item))
-  const range = { low: smallestId, high: largestId, descending: true, limit: 26 }
+  const partitions = partitionsOf('acme', 'order', shards)
+  const range = { low: smallestId, high: largestId, descending: true }
   const creates = scale * 375 * shards * seconds
   const offered = scale * pages * seconds
   let created = 0
@@ -225,7 +226,7 @@ async function partRead(place: Place, shards: number, pages: number): Promise<nu
   for (let n = 0; n < offered; n += 1) {
     clock.advance((seconds * 1000) / offered)
     for (; created < (creates * (n + 1)) / offered; created += 1) await transact([create()])
-    const page = await readMerged(table, partitionsOf('acme', 'order', shards), range).catch(() => undefined)
+    const page = await rangeReader(table, partitions, range)(26).catch(() => undefined)
     if (page && n >= offered / 4) read += 1
   }
   return read / (0.75 * offered)

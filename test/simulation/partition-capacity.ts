@@ -1,22 +1,12 @@
-import { marshall } from '@aws-sdk/util-dynamodb'
-import type { Item, Key } from '#shared/platform/table/keys.ts'
-import {
-  type Change,
-  keyOfChange,
-  type Range,
-  type RangeRead,
-  readCapacity,
-  writeCapacity,
-} from '#shared/platform/table/table.ts'
-import { itemBytes } from '#test/support/capacity.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
+import { type Change, keyOfChange, writeCapacity } from '#shared/platform/table/table.ts'
+import { capacitiesRead, readUnits, writeUnits } from './call-units.ts'
 import { type MemoryStore, serviceError } from './memory-store.ts'
 import type { TableCall } from './memory-table.ts'
 
 /** The units of a partition key, a second, and the seconds of unused units that it keeps, as DynamoDB documents them. */
 export const partitionUnits = { write: 1000, read: 3000 }
 const creditSeconds = 300
-
-const bytesOfUnit = { write: 1024, read: 4096 }
 
 /** The part of a call that its units depend on. */
 export type AdmittedCall = Pick<TableCall<unknown>, 'name' | 'changes' | 'input'>
@@ -97,11 +87,11 @@ export class Capacity {
 
   /** A partition whose units are not used up admits a read of any size. */
   #read(name: string, input: unknown): (result: unknown) => void {
-    const capacities = capacitiesRead(name, input)
+    const capacities = capacitiesRead({ name, input })
     if (capacities.some((capacity) => this.#level('read', capacity).units <= 0)) throw throttled()
     return (result) => {
       for (const [index, capacity] of capacities.entries())
-        this.#take('read', capacity, readUnits(name, input, result, index))
+        this.#take('read', capacity, readUnits({ name, input }, result, index))
     }
   }
 
@@ -129,37 +119,4 @@ export function isThrottle(thrown: unknown): boolean {
     CancellationReasons?: { Code: string }[]
   }
   return name === throttled().name || reasons.some(({ Code }) => Code === 'ThrottlingError')
-}
-
-/** Returns the capacity of each read of a call: of each key, or of the range. */
-function capacitiesRead(name: string, input: unknown): string[] {
-  if (name === 'read-range') return [readCapacity((input as Range).partition)]
-  if (name === 'find-by-id') return [readCapacity(String(input))]
-  return [input as Key | Key[]].flat().map(({ pk }) => readCapacity(pk))
-}
-
-function readUnits(name: string, input: unknown, result: unknown, index: number): number {
-  // The index is read eventually consistently.
-  if (name === 'find-by-id') return 0.5
-  if (name === 'get') return unitsOf('read', bytesOf(result as Item | undefined))
-  const { items } = result as RangeRead
-  if (name === 'read-range')
-    return unitsOf(
-      'read',
-      items.reduce((sum, item) => sum + bytesOf(item), 0),
-    )
-  const { pk, sk } = (input as Key[])[index] as Key
-  return unitsOf('read', bytesOf(items.find((item) => item.pk === pk && item.sk === sk)))
-}
-
-function writeUnits(item: Item | undefined): number {
-  return unitsOf('write', bytesOf(item))
-}
-
-function bytesOf(item: Item | undefined): number {
-  return item ? itemBytes(marshall(item, { removeUndefinedValues: true })) : 0
-}
-
-function unitsOf(kind: 'write' | 'read', bytes: number): number {
-  return Math.max(1, Math.ceil(bytes / bytesOfUnit[kind]))
 }

@@ -35,6 +35,7 @@ export const acts = {
           violated(client, 'a key belongs to its payload', `${answer.body} for ${JSON.stringify(sent)}`)
         history.orders.push({ id, tenant: by.tenant, at: client.world.scheduler.now })
         await readOrder(client, by, id, answer.json)
+        if (amount_minor % 3 === 0) await findByCart(client, by, answer.json)
       }),
     )
   },
@@ -532,6 +533,16 @@ async function readOrder(client: Client, by: Identity, id: string, created?: obj
   const equal = Object.entries(stored).every(([name, value]) => created[name as keyof object] === value)
   if (answer.status !== 200 || !equal)
     violated(client, 'acknowledged writes are readable', `${id}: ${answer.body}`)
+}
+
+/** Asks as a shop does whose checkout got no answer. */
+async function findByCart(client: Client, by: Identity, { id, cart_id }: { id: string; cart_id: string }) {
+  const path = `/v1/orders?cart_id=${cart_id}`
+  const answer = await client.send({ operation: 'orders.list', by, method: 'GET', path })
+  if (answer?.status !== 200) return
+  const found = answer.json.data.map((one: { id: string }) => one.id)
+  if (String(found) !== id)
+    violated(client, 'a cart finds its orders', `${cart_id}: ${found} instead of ${id}`)
 }
 
 async function readCode(client: Client, by: Identity, id: string): Promise<Answer | undefined> {

@@ -30,8 +30,8 @@ export function memoryRuntime(changes: Partial<Settings> = {}): MemoryRuntime {
   const none = () => {
     throw new Error('not part of this test')
   }
-  const openTable: Runtime['openTable'] = (budget, criticality = 'critical') =>
-    memoryTable(store, { clock, budget, criticality }, async (call) => {
+  const openTable: Runtime['openTable'] = (budget, criticality = 'critical', units) =>
+    memoryTable(store, { clock, budget, criticality, ...(units && { units }) }, async (call) => {
       await runtime.beforeCall(call)
       const result = call.effect()
       await runtime.afterCall(call)

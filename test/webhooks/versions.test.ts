@@ -21,7 +21,7 @@ const twoVersions: ReceivedEvent[] = [
   { definition: { ...OrderPaidReport, version: 2 }, handler: noting('second') },
 ]
 
-async function receive(version?: number, type = 'order.paid'): Promise<string> {
+async function receive(version?: number | string, type = 'order.paid'): Promise<string> {
   const event = eventOf(type, { id: 'x', tenant_id: 'versions' }, version === undefined ? {} : { version })
   expect((await sendEvent(service, event)).status).toBe(202)
   return event.event_id
@@ -34,11 +34,18 @@ describe('a received event', () => {
   test.each([
     [undefined, 'first'],
     [1, 'first'],
+    ['v1', 'first'],
     [2, 'second'],
+    ['v2', 'second'],
   ])('of version %s is handled by the %s handler of its type', async (version, by) => {
     const id = await receive(version)
     expect(await handle(id, twoVersions)).toBe('handled')
     expect(await handledBy(id)).toBe(by)
+  })
+
+  test.each([0, 'v0', '1', 'v1.0', 1.5])('of no version %j is rejected', async (version) => {
+    const answer = await sendEvent(service, eventOf('order.paid', { id: 'x' }, { version }))
+    expect([answer.status, Object.keys(answer.json.error.details.fields)]).toEqual([400, ['version']])
   })
 
   test('of an unknown version stays queued, and is handled once the version is known', async () => {

@@ -35,6 +35,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   'failed-delivery': 'since',
 
   // The business data, with what is derived from it.
+  order_cart: 'restored',
   cart: 'restored',
   cart_line: 'restored',
   code: 'restored',

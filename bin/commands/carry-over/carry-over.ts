@@ -1,5 +1,6 @@
 import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import {
@@ -77,7 +78,8 @@ export async function carryOver({
   }
 
   async function copy(page: Item[]): Promise<void> {
-    await writeAll(copying, page.map(putOf))
+    const entries = await entriesOfErased(page)
+    await writeAll(copying, [...entries.map(removalOf), ...page.map(putOf)])
     await copyDeliveries(page)
     const exact = new Set<string>(kindsOf('now'))
     for (const item of page) {
@@ -86,6 +88,17 @@ export async function carryOver({
       if (item.pk === blockedTenantsKey.pk) blocked = item.tenants as string[]
     }
     report(`${[...done.values()].reduce((sum, { copied }) => sum + copied, 0)} items copied`)
+  }
+
+  /** Returns the entries of the carts of orders that were erased since. The tombstones no longer name the carts. */
+  async function entriesOfErased(page: readonly Item[]): Promise<Key[]> {
+    const erased = page.filter(({ erased_at }) => erased_at !== undefined)
+    const orders = await itemsAt(
+      client,
+      target,
+      erased.map(({ pk, sk }) => ({ pk, sk })),
+    )
+    return orders.filter(({ cart_id }) => cart_id !== undefined).map((order) => cartEntryKey(asOrder(order)))
   }
 
   async function removeOthers(page: Item[]): Promise<void> {

@@ -18,9 +18,10 @@ const fieldProblem: Json = {
     integer: { type: 'boolean', description: 'True if only an integer is valid.' },
     type: { type: 'string', description: 'The JSON type of a valid value.' },
     not_before: { type: 'string', format: 'date-time', description: 'The earliest valid time.' },
+    not_after: { type: 'string', format: 'date-time', description: 'The latest valid time.' },
     actual: {
       description:
-        'A number or time as it was sent, the length of a text or list, or a JSON type; absent without any. It never quotes a text.',
+        'What was sent. The JSON type, where the type is wrong or the field may not be sent; else a number or time itself, or the length of any other text or of a list; absent without any. It never quotes another text.',
     },
   },
 }
@@ -77,6 +78,10 @@ export const errorSchema: Json = opened({
               type: 'integer',
               format: 'int64',
               description: 'RATE_LIMIT.exceeded: the time in which no more than max are accepted.',
+            },
+            required_roles: {
+              ...texts,
+              description: 'AUTHZ.role.denied: the roles that may use the operation.',
             },
             required_scopes: {
               ...texts,

@@ -8,6 +8,8 @@ interface Shown {
 }
 
 const id = '01a1fd42-cae3-848a-b36e-b4be13e97000'
+/** An entity tag. */
+export const etag = '"5Vq3bC1mXo0f7wZt2uYh9aKdLrE"'
 const token = 'eyJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.eyJzdWIiOiJ1MSJ9.c2lnbmF0dXJl'
 const link = 'https://files.example.com/rejects.csv?X-Amz-Signature=0f1e2d3c'
 
@@ -52,8 +54,7 @@ const values: Record<string, unknown> = {
   'RejectedRow.code': 'VALIDATION.email',
   'RejectedRow.field': 'email',
   'RowResult.status': ({ operation }: Shown) => (operation === 'codes.bulk-update' ? 200 : 201),
-  'RowResult.etag': ({ operation }: Shown) =>
-    operation === 'codes.bulk-update' ? '"5Vq3bC1mXo0f7wZt2uYh9aKdLrE"' : undefined,
+  'RowResult.etag': ({ operation }: Shown) => (operation === 'codes.bulk-update' ? etag : undefined),
   'RowResult.error': undefined,
   'BulkResult.RowCounts': { total: 1, succeeded: 1, failed: 0 },
   total: 2,
@@ -66,6 +67,40 @@ const values: Record<string, unknown> = {
   message_id: id,
   session_id: id,
   'text/csv': 'id,code,state\r\n01a1fd42-cae3-848a-b36e-b4be13e97000,SUMMER-10,active\r\n',
+}
+
+/** Examples of parameters by their names. Others have their default, a known value, or that of the field above. */
+const parameters: Record<string, unknown> = {
+  cursor: values.next_cursor,
+  q: 'summer',
+  offset: 0,
+  limit: 25,
+  'X-Correlation-Id': 'checkout-7f3a',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  tracestate: 'shop=t61rcWkgMzE',
+  baggage: 'channel=web',
+}
+
+/**
+ * Adds an example to a parameter. Tools that import the description send the examples of all parameters at once, so
+ * together they must be a valid request, except for the legacy ones and the cursor, which no example can be.
+ */
+export function withExample(parameter: Json): Json {
+  if ('$ref' in parameter || 'example' in parameter) return parameter
+  const { name, schema } = parameter as { name: string; schema: Json }
+  const { items } = schema
+  const one = exampleOfValue(name, (items ?? schema) as Json)
+  return { ...parameter, example: items ? [one] : one }
+}
+
+function exampleOfValue(name: string, { default: standard, enum: members, type, format }: Json): unknown {
+  const [field = ''] = name.split('.')
+  const known = [parameters[name], standard, (members as unknown[] | undefined)?.[0], values[field]]
+  const example = known.find((one) => one !== undefined)
+  if (example !== undefined && typeof example !== 'function') return example
+  if (type === 'boolean') return false
+  if (format === 'date-time') return values.created_at
+  throw new Error(`add an example of the parameter ${name} to bin/describe/openapi/examples.ts`)
 }
 
 /** Returns an example of a schema. @param names the names under which its value is looked up, the best first */

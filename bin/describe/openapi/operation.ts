@@ -141,10 +141,8 @@ export function withVariant(first: Operation, other: Operation): Operation {
   const merged = first.parameters.map((one) => {
     const same = other.parameters.find(({ name }) => name !== undefined && name === one.name)
     if (!same) return one
-    const members = [one.schema, same.schema].flatMap((schema) => (schema as { enum: unknown[] }).enum)
-    const schema = { ...(one.schema as Json), enum: [...new Set(members)] }
-    const description = `${one.description} ${same.description}`
-    return { ...one, description, required: Boolean(one.required && same.required), schema }
+    const description = one.description || same.description
+    return { ...one, description, required: Boolean(one.required && same.required) }
   })
   const names = first.parameters.map(nameOf)
   const added = other.parameters

@@ -1,11 +1,21 @@
-import { absurdPageSize } from '#shared/platform/listing/list-query.ts'
+import { maxPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Json } from './schemas.ts'
+import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
+import { type Json, openPoint } from './schemas.ts'
 
-/** Returns the accepted sizes of a page. Sizes above 100 count as 100, up to one that is absurd. */
+/** Returns the sizes of a page. A larger size counts as the maximum, up to one that is absurd. */
 export function pageSize(settings: Settings): Json {
   const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
-  return { type: 'integer', minimum, maximum: absurdPageSize }
+  return { type: 'integer', minimum, maximum: maxPageSize }
+}
+
+/** Returns the schema of a tenant's name. */
+export function tenantName(settings: Settings): Json {
+  return {
+    type: 'string',
+    pattern: tenantNamePattern(settings).source,
+    ...openPoint('requests.tenantName'),
+  }
 }
 
 /** Returns a parameter of type string. */

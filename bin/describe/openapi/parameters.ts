@@ -2,7 +2,8 @@ import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/plat
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { pascalCase, reference } from './components.ts'
-import { header, pageSize, query } from './parameter.ts'
+import { withExample } from './examples.ts'
+import { header, pageSize, query, tenantName } from './parameter.ts'
 import { type Json, jsonSchema, openPoint } from './schemas.ts'
 
 /** Returns every parameter of an operation. Credentials are security schemes instead. */
@@ -21,20 +22,23 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(route.ignoresParameters ? [] : ['RequestTimeout']),
     ...['Traceparent', 'Tracestate', 'Baggage'],
   ]
-  return [
+  const own = [
     ...pathVariables(pathOf(route, settings)).map((name) => reference('parameters', pascalCase(name))),
     ...(auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
     ...(listing ? listParameters(route, listing, settings) : queryParameters(route, settings)),
     ...(reason ? [reasonHeader(reason(settings))] : []),
-    ...Object.entries(route.headers?.(settings) ?? {}).map(([name, { description, required, key, schema }]) =>
-      header(name, description, {
-        required,
-        ...(schema && { schema: jsonSchema(schema) }),
-        ...openPoint(key),
-      }),
+    ...Object.entries(route.headers?.(settings) ?? {}).map(
+      ([name, { description, required, key, schema, example }]) =>
+        header(name, description, {
+          required,
+          example,
+          ...(schema && { schema: jsonSchema(schema) }),
+          ...openPoint(key),
+        }),
     ),
     ...shared.map((name) => reference('parameters', name)),
   ]
+  return own.map(withExample)
 }
 
 function idempotencyKeyOf({ operation, idempotency }: Route, settings: Settings): string {
@@ -58,6 +62,7 @@ function reasonHeader({ header: name, maxLength }: { header: string; maxLength: 
   return header(name, 'The reason, for the audit.', {
     required: true,
     schema,
+    example: 'created by mistake',
     ...openPoint('codes.hardDeleteReason'),
   })
 }
@@ -118,6 +123,8 @@ const comparisons = {
 function filters(field: string, kind: FieldKind, value: Json, settings: Settings): Json[] {
   return operatorsOf(kind).map((operator) => {
     const name = operator === 'eq' ? field : `${field}.${operator}`
+    if (kind === 'tenant')
+      return query(name, `Another name of ${settings['auth.adminTenantParameter']}.`, { schema: value })
     if (operator !== 'in')
       return query(name, `${field} ${comparisons[operator]} this value.`, { schema: value })
     const schema = { type: 'array', items: value, minItems: 1, maxItems: settings['lists.maxFilterValues'] }
@@ -128,6 +135,7 @@ function filters(field: string, kind: FieldKind, value: Json, settings: Settings
 
 function schemaOfValue(field: string, kind: FieldKind, listing: Listing, settings: Settings): Json {
   if (kind === 'boolean') return { type: 'boolean' }
+  if (kind === 'tenant') return tenantName(settings)
   if (kind === 'date-time') return { type: 'string', format: 'date-time' }
   if (kind === 'integer')
     return {

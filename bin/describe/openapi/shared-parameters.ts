@@ -1,40 +1,47 @@
 import { baggageMaxBytes, correlationIdPattern } from '#shared/platform/base/correlation.ts'
+import { absurdPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
-import { header, pageSize, path, query } from './parameter.ts'
+import { etag, withExample } from './examples.ts'
+import { header, pageSize, path, query, tenantName } from './parameter.ts'
 import { type Json, openPoint } from './schemas.ts'
 
 /** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
-  const pattern = tenantNamePattern(settings).source
   const { header: nonce, mode } = settings['auth.nonce']
-  return {
+  const shared: Record<string, Json> = {
     Id: path('id', 'The id of the item.'),
     OperationId: path('operation_id', 'The id of the operation.'),
     Tenant: query(
       settings['auth.adminTenantParameter'],
       'The tenant of the request. An Admin may name any tenant, others only their own.',
       {
-        schema: { type: 'string', pattern, ...openPoint('requests.tenantName') },
+        schema: tenantName(settings),
+        example: 'acme',
         ...openPoint('auth.adminTenantParameter'),
       },
     ),
     ...pages(settings),
     ...idempotencyKeys(settings),
-    Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, openPoint('auth.nonce')),
+    Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, {
+      example: 'n-0S6_WzA2Mj',
+      ...openPoint('auth.nonce'),
+    }),
     ...preconditions(),
     ...requestHeaders(settings),
   }
+  return Object.fromEntries(Object.entries(shared).map(([name, one]) => [name, withExample(one)]))
 }
 
-function pages(settings: Settings): Json {
+function pages(settings: Settings): Record<string, Json> {
   const roles = settings['lists.includeDeletedRoles'].join(', ')
   // Without a default: some generated clients send one, in the spelling of their language.
   const deleted = { schema: { type: 'boolean' }, ...openPoint('lists.includeDeletedRoles') }
   return {
-    PageSize: query('page_size', 'The number of items in a page, at most 100. Larger values count as 100.', {
-      schema: { ...pageSize(settings), default: 25 },
-    }),
+    PageSize: query(
+      'page_size',
+      `The number of items in a page. A larger value counts as the maximum, and one above ${absurdPageSize} is rejected.`,
+      { schema: { ...pageSize(settings), default: 25 } },
+    ),
     Cursor: query(
       'cursor',
       `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
@@ -52,7 +59,7 @@ function pages(settings: Settings): Json {
   }
 }
 
-function idempotencyKeys(settings: Settings): Json {
+function idempotencyKeys(settings: Settings): Record<string, Json> {
   const key = header(
     'Idempotency-Key',
     'Makes retries safe: requests with the same key have one effect and the same response. The key is opaque: with and without quotes are two keys.',
@@ -70,25 +77,27 @@ function idempotencyKeys(settings: Settings): Json {
   return { IdempotencyKey: { ...key, required: true }, OptionalIdempotencyKey: key }
 }
 
-function preconditions(): Json {
+function preconditions(): Record<string, Json> {
   return {
     IfNoneMatch: header(
       'If-None-Match',
       'A known entity tag. While it is current, a read returns 304 and a change is rejected with 412.',
+      { example: etag },
     ),
     IfMatch: header(
       'If-Match',
       'The entity tag that the caller has read. The request is rejected if the item has changed since.',
-      { required: true, ...openPoint('codes.missingIfMatch') },
+      { required: true, example: etag, ...openPoint('codes.missingIfMatch') },
     ),
     OptionalIfMatch: header(
       'If-Match',
       'The entity tag that the caller has read. The response is 412 if the item has changed since, or if the tag is weak. * matches any item that exists.',
+      { example: '*' },
     ),
   }
 }
 
-function requestHeaders(settings: Settings): Json {
+function requestHeaders(settings: Settings): Record<string, Json> {
   const { unit, minMilliseconds, maxMilliseconds } = settings['requests.timeoutHeader']
   return {
     CorrelationId: header(
@@ -101,6 +110,7 @@ function requestHeaders(settings: Settings): Json {
       `The time limit of the request, in ${unit}: ${minMilliseconds} to ${maxMilliseconds} ms, and other values are replaced by the nearest of these. After it the response is DEPENDENCY.timeout.`,
       {
         schema: { type: 'integer', minimum: 1, maximum: 999_999_999 },
+        example: unit === 'seconds' ? maxMilliseconds / 1000 : maxMilliseconds,
         ...openPoint('requests.timeoutHeader'),
       },
     ),

@@ -101,7 +101,7 @@ function rolesTable(settings: Settings): string {
 }
 
 function operationOf(route: Route, settings: Settings): string {
-  const query = route.when ? `?${route.when.parameter}=${route.when.value}` : ''
+  const query = route.when ? `?${route.when}=true` : ''
   return `${route.summary}<br>\`${route.method} ${pathOf(route, settings)}${query}\``
 }
 

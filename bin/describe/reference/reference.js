@@ -5,11 +5,17 @@ globalThis.__zod_globalConfig = { jitless: true }
 await import('./scalar.js')
 
 const read = async (file) => (await fetch(file)).json()
-const [{ token }, { components }] = await Promise.all([read('service.json'), read('openapi.json')])
-const exampleKey = components.parameters.IdempotencyKey.example
+const [{ token }, content] = await Promise.all([read('service.json'), read('openapi.json')])
+const exampleKey = content.components.parameters.IdempotencyKey.example
+
+// Scalar sends each parameter that has an example: here those that a request needs, and the key.
+const operations = Object.values(content.paths).flatMap(Object.values)
+const parameters = operations.flatMap((operation) => operation.parameters)
+for (const parameter of [...parameters, ...Object.values(content.components.parameters)])
+  if (!parameter.required && parameter.example !== exampleKey) delete parameter.example
 
 Scalar.createApiReference('#reference', {
-  url: 'openapi.json',
+  content,
   authentication: {
     preferredSecurityScheme: 'bearer',
     ...(token && { securitySchemes: { bearer: { token } } }),

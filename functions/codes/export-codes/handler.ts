@@ -9,12 +9,12 @@ import { route } from './route.ts'
 export const endpoint = defineEndpoint(route, {
   async decide({ query }, context) {
     const { settings, now, newId, scope, caller, request } = context
-    const includeDeleted = query.include_deleted === 'true'
+    const includeDeleted = query.include_deleted === true
     if (includeDeleted && !settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)) {
       throw failField('AUTHZ.filter.denied', 'include_deleted', {
         reason: 'role',
         allowed: settings['lists.includeDeletedRoles'],
-        actual: 'true'.length,
+        actual: 'string',
       })
     }
     const { inlineMaxBytes, linkSeconds } = settings['codes.export']
@@ -28,9 +28,11 @@ export const endpoint = defineEndpoint(route, {
       const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
       return ok(whole.toString('utf8'), { headers, audit })
     }
-    await checkRowLimit(scope.tenant, includeDeleted, context)
     // HEAD writes no file, so there is nothing to link to.
-    if (request.method === 'HEAD') return { status: 303 }
+    if (request.method === 'HEAD') {
+      await checkRowLimit(scope.tenant, includeDeleted, context)
+      return { status: 303 }
+    }
     const mediaType = 'text/csv'
     const key = `${exportFolder}${scope.tenant}/${newId()}.csv`
     const files = context.files()

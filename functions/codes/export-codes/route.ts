@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { queryFlag } from '#shared/platform/request/query-flag.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 import { openPoint } from '#shared/settings/per-settings.ts'
 
@@ -15,11 +16,8 @@ export const route = defineRoute({
   scope: 'codes:read',
   idempotency: 'none',
   query: () => {
-    const flag = v.pipe(
-      v.picklist(['true', 'false']),
-      v.description('Includes soft-deleted codes. Not every role may do this.'),
-      openPoint('lists.includeDeletedRoles'),
-    )
+    const description = 'Includes soft-deleted codes. Not every role may do this.'
+    const flag = queryFlag(description, 'lists.includeDeletedRoles')
     return v.strictObject({ include_deleted: v.exactOptional(flag) })
   },
   reply: {

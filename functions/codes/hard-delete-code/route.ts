@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { queryFlag } from '#shared/platform/request/query-flag.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -6,7 +7,7 @@ export const route = defineRoute({
   action: 'hard_delete',
   method: 'DELETE',
   path: '/codes/{id}',
-  when: { parameter: 'force', value: 'true' },
+  when: 'force',
   summary: 'Delete a discount code permanently',
   description:
     'Applies to force=true. Only the audit record remains, and the text of the code can be used again.',
@@ -16,8 +17,7 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   reason: (settings) => settings['codes.hardDeleteReason'],
-  query: () =>
-    v.strictObject({ force: v.pipe(v.picklist(['true']), v.description('true deletes it permanently.')) }),
+  query: () => v.strictObject({ force: queryFlag() }),
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.reason.required', 'POLICY.legal_hold'],
   uses: ['secret.codes'],

@@ -1,5 +1,13 @@
-import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { decide } from '../update-code/handler.ts'
+import { Code, changesBy } from '#shared/codes/code.ts'
+import { updateCode } from '#shared/codes/update-code.ts'
+import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
 
-export const endpoint = defineEndpoint(route, { decide })
+export const endpoint = defineEndpoint(route, {
+  decide({ params, precondition, body }, context) {
+    const changesOf = (code: Code) => changesBy(body, code, context.settings)
+    return updateCode({ id: params.id ?? '', precondition, changesOf }, context, (code) =>
+      ok(Code.viewOf(code)),
+    )
+  },
+})

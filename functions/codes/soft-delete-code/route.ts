@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { queryFlag } from '#shared/platform/request/query-flag.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 
 export const route = defineRoute({
@@ -15,12 +16,8 @@ export const route = defineRoute({
   idempotency: 'accepted',
   ifMatch: 'accepted',
   query: () => {
-    // `true` is the route of the permanent deletion: the error of another value names both.
-    const force = v.pipe(
-      v.picklist(['false', 'true']),
-      v.description('false, the default, soft-deletes the code.'),
-    )
-    return v.strictObject({ force: v.exactOptional(force) })
+    const description = 'true deletes the code permanently; false, or nothing, soft-deletes it.'
+    return v.strictObject({ force: v.exactOptional(queryFlag(description)) })
   },
   reply: { status: () => 204, schema: () => v.undefined() },
   errors: ['NOT_FOUND.code', 'CONFLICT.etag.mismatch', 'VALIDATION.field.enum'],

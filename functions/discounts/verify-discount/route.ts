@@ -22,6 +22,7 @@ export const route = defineRoute({
       description:
         'The id of the cart, to which the code is applied. Without it, only the code is checked: `applied` says whether it is valid, and `amount` is 0. A new cart may take 2 s until it is known.',
       key: 'discount.cart',
+      example: 'cart-1',
       schema: CartId,
     },
   }),

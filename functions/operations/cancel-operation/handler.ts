@@ -1,11 +1,11 @@
 import { cancelOperation } from '#shared/operations/cancel-operation.ts'
-import { type OperationView, viewOf } from '#shared/operations/operation.ts'
+import { type OperationView, operationEtag, viewOf } from '#shared/operations/operation.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
-import { checkPrecondition, entityTag } from '#shared/platform/request/parse-headers.ts'
+import { checkPrecondition } from '#shared/platform/request/parse-headers.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -15,8 +15,7 @@ export const endpoint = defineEndpoint(route, {
 
     async function decide(): Promise<Decision<OperationView>> {
       const read = await readOperation(context, params.operation_id ?? '')
-      // An ended operation is not changed, so no precondition is checked.
-      if (!isEnded(read.state)) checkPrecondition(precondition, entityTag(viewOf(read)))
+      checkPrecondition(precondition, operationEtag(read, settings, context.now()))
       const { operation, writes, audit } = cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {

@@ -1,4 +1,4 @@
-import { Order, orderPlaced, orderWrite, placeOrder } from '#shared/orders/order.ts'
+import { Order, orderPlaced, orderWrites, placeOrder } from '#shared/orders/order.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { created, defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { route } from './route.ts'
@@ -9,7 +9,7 @@ export const endpoint = defineEndpoint(route, {
     return created(Order.viewOf(order), {
       status: route.reply.status(settings),
       location: `${route.path}/${order.id}`,
-      writes: [orderWrite(order)],
+      writes: orderWrites(order),
       events: orderPlaced(order, settings),
     })
   },

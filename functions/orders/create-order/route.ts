@@ -27,6 +27,6 @@ export const route = defineRoute({
   },
   errors: [],
   uses: [],
-  table: { put: ['order'] },
+  table: { put: ['order', 'order_cart'] },
   impact: 'No order can be placed.',
 })

@@ -24,6 +24,6 @@ export const route = defineRoute({
   },
   errors: [],
   uses: ['secret.cursors'],
-  table: { query: ['order'] },
+  table: { getMany: ['order'], query: ['order', 'order_cart'] },
   impact: 'Orders cannot be listed or searched.',
 })

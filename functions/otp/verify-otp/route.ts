@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { plainDigits } from '#shared/otp/code-digits.ts'
 import { verifyThrottles } from '#shared/otp/throttle.ts'
 import { characters, Email } from '#shared/platform/formats/text.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -7,7 +8,7 @@ import { openPoint } from '#shared/settings/per-settings.ts'
 const OtpVerification = v.pipe(
   v.strictObject({
     email: Email,
-    code: v.pipe(v.string(), v.trim(), characters(1, 64), openPoint('otp.code')),
+    code: v.pipe(v.string(), characters(1, 64), openPoint('otp.code'), v.transform(plainDigits)),
   }),
   v.title('OtpVerification'),
 )
@@ -19,7 +20,7 @@ export const route = defineRoute({
   path: '/otp/verify',
   summary: 'Verify a one-time code',
   description:
-    'Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.',
+    'Starts a session if the code is valid, and sets the session cookie and the CSRF cookie. Blanks and hyphens in the code are ignored. A code works once; a replay sets the cookies again for five minutes. A wrong, used, expired or superseded code, too many attempts, and an address without a code get the same response.',
   auth: 'none',
   setsCookies: true,
   idempotency: 'accepted',

@@ -1,5 +1,6 @@
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { failField } from '#shared/platform/base/failure.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { misfitOf } from '#shared/webhooks/event-shape.ts'
@@ -21,10 +22,11 @@ export const endpoint = defineEndpoint(route, {
     }
     // A sender with a wrong clock must not make all later events of the same resource stale. Its clock may be as wrong as
     // for the time of sending.
-    const max = settings['webhooks.windowSeconds']
-    const actual = (Date.parse(body.occurred_at) - now()) / 1000
-    if (actual > max)
-      throw failField('VALIDATION.date.range', 'occurred_at', { reason: 'in_future', max, actual })
+    const latest = now() + settings['webhooks.windowSeconds'] * 1000
+    if (Date.parse(body.occurred_at) > latest) {
+      const problem = { reason: 'in_future', not_after: timestamp(latest), actual: body.occurred_at }
+      throw failField('VALIDATION.date.range', 'occurred_at', problem)
+    }
     const size = Buffer.byteLength(JSON.stringify(body))
     if (size > maxStoredBytes) {
       const problem = { reason: 'too_large', max: maxStoredBytes, actual: size }

@@ -12,11 +12,17 @@ export const route = defineRoute({
   auth: 'signature',
   idempotency: 'none',
   headers: ({ 'webhooks.scheme': { idHeader, timestampHeader } }) => ({
-    [idHeader]: { description: 'The event_id of the body.', required: true, key: 'webhooks.scheme' },
+    [idHeader]: {
+      description: 'The event_id of the body.',
+      required: true,
+      key: 'webhooks.scheme',
+      example: 'evt-1',
+    },
     [timestampHeader]: {
       description: 'The time of sending, in seconds since 1970.',
       required: true,
       key: 'webhooks.scheme',
+      example: '1767225600',
     },
   }),
   bodyBytes: (settings) => settings['webhooks.maxBytes'],

@@ -2,7 +2,7 @@ import { type ErrorCode, errorCatalog, messageId } from '../../error-catalog.ts'
 
 /**
  * The problem with a field: `reason` is stable, `actual` is what the caller sent, and the other members are what would be
- * valid. `actual` never quotes a text, because it may be personal or secret.
+ * valid. `actual` never quotes a text, because it may be personal or secret, except a time.
  */
 export interface FieldProblem {
   reason: string
@@ -15,7 +15,12 @@ export interface FieldProblem {
   type?: string
   /** The earliest valid time. */
   not_before?: string
-  /** A number or time as it was sent, the length of a text or list, or a JSON type; `absent` without any. */
+  /** The latest valid time. */
+  not_after?: string
+  /**
+   * The JSON type, where the type is wrong or the field may not be sent; else a number or time itself, or the length of any
+   * other text or of a list. `absent` without any.
+   */
   actual?: string | number
 }
 

@@ -206,9 +206,8 @@ function refuseOtherSeparator(text: string, known: ReadonlySet<string>): void {
   const [header = ''] = /[^\r\n\ufeff]+/.exec(text) ?? []
   const found = (separator: string) =>
     header.split(separator).filter((cell) => known.has(columnName(cell.trim().replaceAll('"', '')))).length
-  const actual = [',', ';', '\t', '|'].reduce((best, other) => (found(other) > found(best) ? other : best))
-  if (actual === ',') return
-  throw fail('VALIDATION.csv.header', { details: { reason: 'separator', expected: ',', actual } })
+  const separator = [',', ';', '\t', '|'].reduce((best, other) => (found(other) > found(best) ? other : best))
+  if (separator !== ',') throw fail('VALIDATION.csv.header', { details: { reason: 'separator', separator } })
 }
 
 function columnName(cell: string): string {

@@ -181,5 +181,13 @@ function dateTime(read: (text: string) => number | keyof typeof codes, described
 /** A currency of an amount in minor units. */
 export const currencyCode = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/), v.description('A code of ISO 4217.'))
 
+/** The texts of a boolean in a query. Some languages write `1` and `0`. */
+export const booleanTexts = ['true', 'false', '1', '0'] as const
+
+/** Returns the boolean of a text of `booleanTexts`. */
+export function booleanOf(text: (typeof booleanTexts)[number]): boolean {
+  return text === 'true' || text === '1'
+}
+
 /** A time in the service's output format. */
 export const utc = v.pipe(v.string(), v.isoTimestamp(), v.endsWith('Z'))

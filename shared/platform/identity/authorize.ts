@@ -5,7 +5,7 @@ import { Denial, fail } from '../base/failure.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { BlockCheck } from './blocked-tenants.ts'
-import type { Caller, Role } from './caller.ts'
+import { type Caller, type Role, roles } from './caller.ts'
 import { claimAt } from './claims.ts'
 
 /** The operation that a caller asks for. */
@@ -35,10 +35,12 @@ export function authorize(
   addressed: string | undefined,
   settings: Settings,
 ): Scope {
-  const reach = reachOf(caller.role, route.access, settings['auth.serviceRole'].actsAs)
+  const { actsAs } = settings['auth.serviceRole']
+  const reach = reachOf(caller.role, route.access, actsAs)
   if (reach === 'deny') {
+    const required_roles = roles.filter((role) => reachOf(role, route.access, actsAs) !== 'deny')
     const claim = caller.role === undefined && caller.claimPaths?.roles
-    throw fail('AUTHZ.role.denied', claim ? { details: { claim } } : {})
+    throw fail('AUTHZ.role.denied', { details: { required_roles, ...(claim && { claim }) } })
   }
   if (addressed !== undefined && !reaches(caller, reach, addressed)) {
     const failure = fail('AUTHZ.scope.tenant', { http: settings['auth.crossTenantStatus'] })
@@ -85,7 +87,9 @@ function checkScopes(caller: Caller, route: AccessedOperation, settings: Setting
   const needed = narrow ? apiKeyScopes(route, settings) : tokenScopes(route, settings)
   if (needed?.every((scope) => caller.scopes.has(scope))) return
   const scheme = caller.apiKey ? 'ApiKey' : 'Bearer'
-  const scope = needed ? `, scope="${needed.join(' ')}"` : ''
+  const scope = needed
+    ? `, scope="${needed.join(' ')}"`
+    : ', error_description="no API key may use the operation: send a bearer token"'
   const challenge = `${scheme} realm="commerce-api", error="insufficient_scope"${scope}`
   const claim = caller.claimPaths?.scopes
   const details = needed && { required_scopes: needed, ...(claim && { claim }) }
@@ -99,7 +103,10 @@ function checkFactors(
 ): void {
   if (!operations.includes(operation)) return
   if ([claimAt(caller.claims, claim)].flat().includes(value)) return
-  const challenge = `Bearer realm="commerce-api", error="insufficient_user_authentication", acr_values="${value}"`
+  const insufficient = 'realm="commerce-api", error="insufficient_user_authentication"'
+  const challenge = caller.apiKey
+    ? `ApiKey ${insufficient}, error_description="no API key has a second factor: send a bearer token"`
+    : `Bearer ${insufficient}, acr_values="${value}"`
   throw fail('POLICY.mfa.required', { challenge, ...(caller.claimPaths && { details: { claim } }) })
 }
 

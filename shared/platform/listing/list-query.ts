@@ -30,7 +30,8 @@ export const listParameters: readonly string[] =
   'sort cursor q include_deleted deleted page_size limit offset'.split(' ')
 
 const minPageSize = 1
-const maxPageSize = 100
+/** The only maximum that callers learn: larger sizes count as this one, except absurd ones. */
+export const maxPageSize = 100
 const defaultPage = 25
 /** A size above this one is a mistake and no wish for the largest page: ten times the 1,000 that other APIs return at most. */
 export const absurdPageSize = 10_000
@@ -87,7 +88,7 @@ export function parseListQuery(
   if (!revealing) return { ...parsed, filters }
   const name = parameterOf(revealing)
   const value = values.get(name) ?? ''
-  if (!mayAskForDeleted) throw deniedFilter(name, value, settings)
+  if (!mayAskForDeleted) throw deniedFilter(name, settings)
   if (excludes('include_deleted', includeDeleted)) throw contradiction(name, value, 'include_deleted')
   if (excludes('deleted', deletedOnly)) throw contradiction(name, value, 'deleted')
   // A filter on deleted items would match nothing if they were excluded.
@@ -100,11 +101,11 @@ function excludes(name: string, value: string | undefined): boolean {
 }
 
 /** Returns the failure of a filter that the caller's role may not use. */
-function deniedFilter(name: string, value: string, settings: Settings): Failure {
+function deniedFilter(name: string, settings: Settings): Failure {
   return failField('AUTHZ.filter.denied', name, {
     reason: 'role',
     allowed: settings['lists.includeDeletedRoles'],
-    actual: charactersOf(value),
+    actual: 'string',
   })
 }
 
@@ -121,7 +122,7 @@ function contradiction(name: string, value: string, other: string): Failure {
 
 function parseCursor(cursor: string | undefined): string | undefined {
   if (cursor !== undefined && (cursor === '' || cursor.length > maxCursorLength)) {
-    const problem = { reason: 'invalid', min: 1, max: maxCursorLength, actual: cursor.length }
+    const problem = { reason: 'invalid', min: 1, max: maxCursorLength, actual: charactersOf(cursor) }
     throw failField('VALIDATION.cursor.invalid', 'cursor', problem)
   }
   return cursor
@@ -142,12 +143,8 @@ function parseDeleted(
 ): ListQuery['deleted'] {
   const included = parseBoolean('include_deleted', include ?? 'false')
   const alone = parseBoolean('deleted', only ?? 'false')
-  for (const [name, asked, text = ''] of [
-    ['include_deleted', included, include],
-    ['deleted', alone, only],
-  ] as const) {
-    if (asked && !allowed) throw deniedFilter(name, text, settings)
-  }
+  if (included && !allowed) throw deniedFilter('include_deleted', settings)
+  if (alone && !allowed) throw deniedFilter('deleted', settings)
   if (include !== undefined && only !== undefined && included !== alone) {
     throw contradiction('deleted', only, 'include_deleted')
   }
@@ -160,17 +157,15 @@ function parsePageSize(name: string, value: string | undefined, settings: Settin
   const bounds = { min: minPageSize, max: maxPageSize }
   const size = integerOf(value.replace(/^\+(?=\d)/, ''))
   if (size === undefined) {
-    const problem = { reason: 'integer', integer: true, ...bounds, actual: value.length } as const
+    const problem = { reason: 'integer', integer: true, ...bounds, actual: charactersOf(value) } as const
     throw failField('VALIDATION.page_size.invalid', name, problem)
   }
   if (size === 0 && settings['lists.pageSizeZero'] === 'one') return minPageSize
   if (size < minPageSize) {
     throw failField('VALIDATION.page_size.min', name, { reason: 'too_small', ...bounds, actual: size })
   }
-  // Sizes between the largest page and this one are accepted and get the largest page.
-  const max = absurdPageSize
-  if (size > max) {
-    throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', ...bounds, max, actual: size })
+  if (size > absurdPageSize) {
+    throw failField('VALIDATION.page_size.max', name, { reason: 'too_large', ...bounds, actual: size })
   }
   return Math.min(size, maxPageSize)
 }

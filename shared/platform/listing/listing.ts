@@ -1,9 +1,13 @@
 import type { Settings } from '../../settings/register.ts'
 import { failField } from '../base/failure.ts'
+import { charactersOf } from '../formats/text.ts'
 import type { Entity, Item, SingleEntity } from '../table/keys.ts'
 
-/** The type of a field, which determines its filters: ranges are for date-times and numbers. */
-export type FieldKind = 'string' | 'integer' | 'date-time' | 'boolean'
+/**
+ * The type of a field, which determines its filters: ranges are for date-times and numbers. The items of a list are of one
+ * tenant, which a filter of the kind `tenant` names.
+ */
+export type FieldKind = 'string' | 'integer' | 'date-time' | 'boolean' | 'tenant'
 
 /** The definition of a list: its filters, sorts and search fields (docs/lists.md). */
 export interface Listing {
@@ -19,17 +23,29 @@ export interface Listing {
   reveals?: (filter: Filter) => boolean
   /** The sort fields in addition to created_at and id, each with its index. */
   orders?: Readonly<Record<string, SortIndex>>
+  /** The indexes of other fields that find items by a value. */
+  finds?: Readonly<Record<string, FindIndex>>
 }
 
 /**
- * An entity with one entry per item, written together with it. The sort key of an entry is the item's field value: 1 to
- * 27 printable ASCII characters, each above #, and immutable. If several items share a value, one entry has that key;
- * the others have the value, # and the item's id. An entry may change between the two keys.
+ * An entity with one entry per item, written together with it. The sort key of an entry is a name of the item's value, # and
+ * the item's id. The value is immutable.
  */
-export interface SortIndex {
-  entity: SingleEntity
+export interface FindIndex {
+  entity: Entity
+  /** Returns the name of a value in keys; the value itself if absent. */
+  nameOf?: (value: string) => string
   /** Returns the id of an entry's item. */
   idOf: (entry: Item) => string
+}
+
+/**
+ * An index in the order of its values: 1 to 27 printable ASCII characters, each above #. If several items share a value, one
+ * entry may have the value alone as its key. An entry may change between the two keys.
+ */
+export interface SortIndex extends FindIndex {
+  entity: SingleEntity
+  nameOf?: never
 }
 
 const rangeOperators = ['gte', 'gt', 'lte', 'lt'] as const
@@ -46,7 +62,7 @@ export type FilterValue = string | number | boolean
 
 /** Returns the operators for a kind of field. */
 export function operatorsOf(kind: FieldKind): Operator[] {
-  if (kind === 'boolean') return ['eq']
+  if (kind === 'boolean' || kind === 'tenant') return ['eq']
   return kind === 'string' ? ['eq', 'in'] : ['eq', 'in', ...rangeOperators]
 }
 
@@ -66,24 +82,16 @@ const termPattern = /^([a-z_]+)\.(asc|desc)$/
  */
 export function parseSort(sort: string, listing: Listing): Sort {
   const terms = sort.split(',').map((term) => termPattern.exec(term))
-  if (terms.includes(null)) {
-    throw failField('VALIDATION.sort.field', 'sort', {
-      reason: 'format',
-      regex: termPattern.source,
-      actual: sort.length,
-    })
+  const refused = (reason: string) => {
+    const facts = { reason, allowed: sortsOf(listing), actual: charactersOf(sort) }
+    return failField('VALIDATION.sort.field', 'sort', facts)
   }
+  if (terms.includes(null)) throw refused('format')
   const fields = terms.map((term) => term?.[1] ?? '')
-  const allowed = ['created_at', 'id', ...Object.keys(listing.orders ?? {})]
-  if (!combinationsOf(listing).some((combination) => combination.join() === fields.join())) {
-    const reason = reasonAgainst(fields, allowed, listing)
-    throw failField('VALIDATION.sort.field', 'sort', { reason, allowed, actual: sort.length })
-  }
+  if (!combinationsOf(listing).some((combination) => combination.join() === fields.join()))
+    throw refused(reasonAgainst(fields, listing))
   const directions = new Set(terms.map((term) => term?.[2]))
-  if (directions.size > 1) {
-    const problem = { reason: 'mixed_directions', max: 1, actual: directions.size }
-    throw failField('VALIDATION.sort.field', 'sort', problem)
-  }
+  if (directions.size > 1) throw refused('mixed_directions')
   const sortedBy = Object.keys(listing.orders ?? {}).find((field) => field === fields[0])
   return { sortedBy, descending: directions.has('desc') }
 }
@@ -111,8 +119,8 @@ function combinationsOf({ orders = {} }: Listing): string[][] {
   ]
 }
 
-function reasonAgainst(fields: readonly string[], allowed: readonly string[], { fields: known }: Listing) {
-  const others = fields.filter((field) => !allowed.includes(field))
+function reasonAgainst(fields: readonly string[], { fields: known, orders = {} }: Listing) {
+  const others = fields.filter((field) => !['created_at', 'id', ...Object.keys(orders)].includes(field))
   if (others.some((field) => !Object.hasOwn(known, field))) return 'unknown'
   if (others.length > 0) return 'not_sortable'
   return new Set(fields).size < fields.length ? 'repeated' : 'not_allowed'

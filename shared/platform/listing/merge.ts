@@ -20,6 +20,8 @@ class Merge {
   readonly #parts: Part[]
   readonly #table: Table
   readonly #range: MergedRange
+  /** The sizes of all items that were read: their number, sum and sum of squares. */
+  readonly #sizes = { count: 0, sum: 0, squares: 0 }
 
   constructor(table: Table, partitions: readonly string[], range: MergedRange) {
     this.#table = table
@@ -41,6 +43,13 @@ class Merge {
   get unread(): Item[] {
     const all = this.#parts.flatMap(({ unread }) => unread)
     return all.sort((one, other) => (this.isBefore(one, other) ? -1 : 1))
+  }
+
+  /** A size that few reads of these items exceed on average: a standard deviation above their mean. Undefined before the first. */
+  get usualBytes(): number | undefined {
+    const { count, sum, squares } = this.#sizes
+    const mean = sum / count
+    return count === 0 ? undefined : mean + Math.sqrt(Math.max(0, squares / count - mean ** 2))
   }
 
   /**
@@ -92,7 +101,13 @@ class Merge {
       partition,
       limit: last && !isAdjacent ? limit + 1 : limit,
     })
-    part.unread.push(...read.items.filter(({ sk }) => sk !== last?.sk))
+    const more = read.items.filter(({ sk }) => sk !== last?.sk)
+    part.unread.push(...more)
+    for (const bytes of more.map(bytesOf)) {
+      this.#sizes.count += 1
+      this.#sizes.sum += bytes
+      this.#sizes.squares += bytes ** 2
+    }
     part.last = read.items.at(-1) ?? last
     part.exhausted = read.exhausted
   }
@@ -113,13 +128,6 @@ function inUnits(needed: number, bytes: number): number {
   return Math.max(1, Math.floor((units * unitBytes) / bytes))
 }
 
-/** Returns a size that few reads of these items exceed on average: a standard deviation above their mean. */
-function usualBytes(items: readonly Item[]): number {
-  const sizes = items.map(bytesOf)
-  const mean = sum(sizes) / sizes.length
-  return mean + Math.sqrt(sum(sizes.map((size) => (size - mean) ** 2)) / sizes.length)
-}
-
 /** Returns the bytes of attributes for which DynamoDB charges. */
 function bytesOf(attributes: object): number {
   return sum(Object.entries(attributes).map(([name, value]) => Buffer.byteLength(name) + bytesOfValue(value)))
@@ -136,41 +144,42 @@ function bytesOfValue(value: unknown): number {
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 
 /**
- * Reads one range of several partitions. From each it reads at most a unit more than it returns, if the items have similar
- * sizes of at most 682 bytes (docs/scaling.md).
+ * Reads on in a range: at least one item unless the range is exhausted.
+ * @param enough the number of items with which it ends before `limit`, instead of another call for the rest
  */
-export async function readMerged(
-  table: Table,
-  partitions: readonly string[],
-  { limit, ...range }: MergedRange & { limit: number },
-): Promise<RangeRead> {
-  const [partition = ''] = partitions
-  if (partitions.length === 1) return table.readRange({ ...range, partition, limit })
+type RangeReader = (limit: number, enough?: number) => Promise<RangeRead>
+
+/**
+ * Reads one range of several partitions, some items at a time. From each partition it reads at most a unit more than it returns
+ * in all, if the items have similar sizes of at most 682 bytes (docs/scaling.md).
+ */
+export function rangeReader(table: Table, partitions: readonly string[], range: MergedRange): RangeReader {
   const merge = new Merge(table, partitions, range)
-  // The size of items says how many fit a unit, so a larger page begins with one partition.
-  if (!isSmall(limit, partitions.length))
-    await merge.fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
-  const items: Item[] = []
-  while (items.length < limit && !merge.exhausted) {
-    const left = limit - items.length
-    const { unread } = merge
-    const read = [...items, ...unread]
-    const bytes = usualBytes(read)
-    // The page hardly ever ends before this item, however many items before it are still unknown.
-    const sure = unread[Math.floor(left - 4 * Math.sqrt(left))]
-    await merge.fill((part, open) => {
-      if (open.length === 1) return left
-      if (read.length === 0) return itemsOfFirstRead
-      // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest.
-      const share = left / open.length
-      const needed = share - 1.9 * Math.sqrt(share) - part.unread.length
-      const end = part.unread.at(-1)
-      const isUsedUp = end === undefined || (sure && merge.isBefore(end, sure))
-      return needed > 0 || isUsedUp ? Math.min(left, inUnits(needed, bytes)) : 0
-    })
-    items.push(...merge.take(left))
+  return async (limit, enough = limit) => {
+    // The size of items says how many fit a unit, so a larger page begins with one partition.
+    if (merge.usualBytes === undefined && partitions.length > 1 && !isSmall(limit, partitions.length))
+      await merge.fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
+    const items = merge.take(limit)
+    while (items.length < enough && !merge.exhausted) {
+      const left = limit - items.length
+      const { unread, usualBytes: bytes } = merge
+      // The page hardly ever ends before this item, however many items before it are still unknown.
+      const sure = unread[Math.floor(left - 4 * Math.sqrt(left))]
+      await merge.fill((part, open) => {
+        if (open.length === 1) return left
+        if (bytes === undefined) return itemsOfFirstRead
+        // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest. A search, which reads on
+        // anyway, reads a standard deviation more instead of calling again.
+        const share = left / open.length
+        const needed = share + (enough < limit ? 1 : -1.9) * Math.sqrt(share) - part.unread.length
+        const end = part.unread.at(-1)
+        const isUsedUp = end === undefined || (sure && merge.isBefore(end, sure))
+        return needed > 0 || isUsedUp ? Math.min(left, inUnits(needed, bytes)) : 0
+      })
+      items.push(...merge.take(left))
+    }
+    return { items, exhausted: merge.exhausted }
   }
-  return { items, exhausted: merge.exhausted }
 }
 
 /**

@@ -9,19 +9,21 @@ import {
   smaller,
   smallestId,
 } from '../base/clock.ts'
-import { keyOf, partitionsOf } from '../table/keys.ts'
+import { type Item, keyOf, partitionsOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { Filter, SortIndex } from './listing.ts'
-import { readMerged } from './merge.ts'
+import { rangeReader } from './merge.ts'
 import {
   adjacentKey,
   allKeys,
+  type EntryReader,
   idsOf,
   type KeyRange,
-  type KeyRangeRead,
   keysOfValue,
   type ListRead,
+  maxKeys,
   readIndex,
+  sortKeyOf,
 } from './read-index.ts'
 
 /**
@@ -33,34 +35,42 @@ export interface SortOrder {
   fullRange(snapshotBound: string | undefined): Bounds
   /** Returns the adjacent key, whether or not an item has it. */
   adjacent(sortKey: string, steps: 1 | -1): string
-  /** Reads a range: at least one entry unless the range is exhausted. */
-  read(range: KeyRange, snapshotBound: string | undefined): Promise<KeyRangeRead>
+  /** Opens a range for reading. */
+  open(range: Omit<KeyRange, 'limit'>, snapshotBound: string | undefined): EntryReader
   /** Returns the largest id so far. @param first the first key that was read in the session */
   newest(first: string | undefined): Promise<string | undefined>
-  /** Returns whether everything in `fullRange` passes this filter. */
-  narrows(filter: Filter): boolean
+  /** How many items of the read budget an entry takes. */
+  weight: number
+}
+
+type Source = Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards' | 'now'>
+
+/** Returns the order of a list. */
+export async function orderOf(list: Source): Promise<SortOrder> {
+  const { query, listing } = list
+  const index = query.sortedBy === undefined ? undefined : listing.orders?.[query.sortedBy]
+  const order = index ? indexOrder(list, index) : idOrder(list)
+  const ids = namedIds(query.filters) ?? (index ? undefined : await idsByIndex(list))
+  return ids ? { ...order, ...namedItems(list, ids) } : order
 }
 
 /** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */
-export async function idOrder(
-  list: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards'>,
-): Promise<SortOrder> {
-  const { table, tenant, listing, query, shards } = list
+function idOrder({ table, tenant, listing, query, shards }: Source): SortOrder {
   const partitions = partitionsOf(tenant, listing.entity, shards)
   const ids = idRange(query.filters)
-  // These bounds limit the reads, not the session: they change with the stored items.
-  const known = await idsByIndex(list)
   return {
     fullRange: (snapshotBound) => boundedAbove(ids, snapshotBound),
     adjacent: adjacentId,
-    async read({ low, high, ...rest }) {
-      const range = { ...rest, low: larger(low, known?.low ?? low), high: smaller(high, known?.high ?? high) }
-      const { items, exhausted } = await readMerged(table, partitions, range)
-      return { entries: items.map((item) => ({ sortKey: item.sk, item })), exhausted }
+    open(range) {
+      const read = rangeReader(table, partitions, range)
+      return async (limit, enough) => {
+        const { items, exhausted } = await read(limit, enough)
+        return { entries: items.map((item) => ({ sortKey: item.sk, item })), exhausted }
+      }
     },
     // In a descending session, the first key is the newest.
     newest: async (first) => (query.descending ? first : newestId(table, partitions, ids)),
-    narrows: ({ field, operator }) => field === 'created_at' && operator !== 'in',
+    weight: 1,
   }
 }
 
@@ -70,50 +80,102 @@ async function newestId(
   partitions: readonly string[],
   ids: Bounds,
 ): Promise<string | undefined> {
-  const { items } = await readMerged(table, partitions, { ...ids, descending: true, limit: 1 })
+  const { items } = await rangeReader(table, partitions, { ...ids, descending: true })(1)
   return items[0]?.sk
 }
 
-/** Returns the id range of a filter on an indexed value, if there is one. */
-async function idsByIndex({
-  query,
-  listing,
-  ...source
-}: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query'>): Promise<Bounds | undefined> {
+/** Returns the ids that filters name, in their order; undefined without such a filter. */
+function namedIds(filters: readonly Filter[]): string[] | undefined {
+  const named = filters.filter(({ field }) => field === 'id').map(({ values }) => values.map(String))
+  const [first, ...others] = named
+  return first
+    ?.filter((id, at) => isId(id) && first.indexOf(id) === at && others.every((ids) => ids.includes(id)))
+    .sort()
+}
+
+/** Returns the ids of a filter on an indexed value, in their order; undefined without one, or if they are too many. */
+async function idsByIndex({ query, listing, ...source }: Source): Promise<string[] | undefined> {
   for (const { field, operator, values } of query.filters) {
-    const index = listing.orders?.[field]
+    const index = listing.finds?.[field] ?? listing.orders?.[field]
     if (index && operator === 'eq') return idsOf(source, index, String(values[0]))
   }
   return undefined
 }
 
-/** The maximum number of items that one request reads by key. */
-const maxItems = 100
+/** Returns how the items with these ids are read: by their keys. An id without an item has no match. */
+function namedItems(
+  { table, tenant, listing, now, query: { sortedBy } }: Source,
+  ids: readonly string[],
+): Pick<SortOrder, 'open' | 'newest'> {
+  const known = new Map<string, Item>()
+  return {
+    open({ low, high, descending }, snapshotBound = largestId) {
+      let left: { sortKey: string; id: string }[] | undefined
+      return async (limit) => {
+        left ??= (await sortKeys())
+          .filter(({ sortKey }) => sortKey >= low && sortKey <= high)
+          .sort((one, other) => (one.sortKey < other.sortKey === descending ? 1 : -1))
+        const some = left.splice(0, limit)
+        await readItems(some.map(({ id }) => id))
+        const entries = some.map(({ sortKey, id }) => ({
+          sortKey,
+          item: id <= snapshotBound ? known.get(id) : undefined,
+        }))
+        return { entries, exhausted: left.length === 0 }
+      }
+    },
+    async newest() {
+      // Only items from a machine whose clock is ahead: an id of the future may also be one that nobody has made.
+      const ahead = ids.filter((id) => id > lastIdAt(now))
+      await readItems(ahead)
+      return ahead.findLast((id) => known.has(id))
+    },
+  }
+
+  async function sortKeys(): Promise<{ sortKey: string; id: string }[]> {
+    if (sortedBy === undefined) return ids.map((id) => ({ sortKey: id, id }))
+    await readItems(ids)
+    return Array.from(known, ([id, item]) => ({ sortKey: sortKeyOf(String(item[sortedBy]), id), id }))
+  }
+
+  async function readItems(some: readonly string[]): Promise<void> {
+    const keys = some.filter((id) => !known.has(id)).map((id) => keyOf(tenant, listing.entity, id))
+    for (const item of await table.getMany(keys)) known.set(item.sk, item)
+  }
+}
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
-export function indexOrder(
-  list: Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards'>,
-  index: SortIndex,
-): SortOrder {
-  const { table, tenant, listing, query, shards } = list
+function indexOrder({ table, tenant, listing, query, shards }: Source, index: SortIndex): SortOrder {
   const ids = idRange(query.filters)
   const named = query.filters.find(({ field, operator }) => field === query.sortedBy && operator === 'eq')
   const keys = named ? keysOfValue(String(named.values[0])) : allKeys
   return {
     fullRange: () => keys,
     adjacent: adjacentKey,
-    async read(range, snapshotBound) {
-      const limit = Math.min(range.limit, maxItems)
-      const { found, exhausted } = await readIndex(list, index, { ...range, limit })
+    open({ descending, ...range }, snapshotBound) {
+      let { low, high } = range
       // The upper bound is an id. An item created after the session started can be anywhere in this order.
-      const { low, high } = boundedAbove(ids, snapshotBound)
-      const wanted = found.filter(({ id }) => id >= low && id <= high)
-      const items = await table.getMany(wanted.map(({ id }) => keyOf(tenant, listing.entity, id)))
-      const byId = new Map(items.map((item) => [item.sk, item]))
-      return { entries: found.map(({ sortKey, id }) => ({ sortKey, item: byId.get(id) })), exhausted }
+      const session = boundedAbove(ids, snapshotBound)
+      return async (most) => {
+        const limit = Math.min(most, maxKeys)
+        const { found, exhausted } = await readIndex({ table, tenant }, index, {
+          low,
+          high,
+          descending,
+          limit,
+        })
+        const last = found.at(-1)?.sortKey
+        if (last !== undefined && descending) high = adjacentKey(last, -1)
+        else if (last !== undefined) low = adjacentKey(last, 1)
+        const wanted = found.filter(({ id }) => id >= session.low && id <= session.high)
+        const items = await table.getMany(wanted.map(({ id }) => keyOf(tenant, listing.entity, id)))
+        const byId = new Map(items.map((item) => [item.sk, item]))
+        return { entries: found.map(({ sortKey, id }) => ({ sortKey, item: byId.get(id) })), exhausted }
+      }
     },
     newest: () => newestId(table, partitionsOf(tenant, listing.entity, shards), ids),
-    narrows: (filter) => filter === named,
+    // An item that is read by its key takes a unit, as ten items of a range do.
+    weight: 5,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Settings } from '../../settings/register.ts'
 import { timestamp } from '../base/clock.ts'
 import { failField } from '../base/failure.ts'
-import { charactersOf, dateTimePattern, readDateTime } from '../formats/text.ts'
+import { booleanOf, booleanTexts, charactersOf, dateTimePattern, readDateTime } from '../formats/text.ts'
 import { type Filter, type FilterValue, type Listing, type Operator, operatorsOf } from './listing.ts'
 
 const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
@@ -16,7 +16,7 @@ export function parseFilter(name: string, value: string, listing: Listing, setti
   const kind = Object.hasOwn(listing.fields, field) ? listing.fields[field] : undefined
   const operator = kind && operatorsOf(kind).find((one) => one === suffix && name !== `${field}.eq`)
   if (!kind || !operator)
-    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: value.length })
+    throw failField('VALIDATION.filter.unknown_key', name, { reason: 'unknown', actual: 'string' })
   const texts = operator === 'in' ? value.split(',') : [value]
   const max = settings['lists.maxFilterValues']
   if (texts.length > max) {
@@ -73,7 +73,7 @@ export function parseInteger(name: string, text: string, { min, max }: { min: nu
   const range = { min, max }
   const problem =
     actual === undefined
-      ? ({ reason: 'integer', integer: true, ...range, actual: text.length } as const)
+      ? ({ reason: 'integer', integer: true, ...range, actual: charactersOf(text) } as const)
       : { reason: actual < min ? 'too_small' : 'too_large', ...range, actual }
   throw failField('VALIDATION.filter.value_invalid', name, problem)
 }
@@ -85,20 +85,21 @@ export function integerOf(text: string): number | undefined {
   return Math.min(Math.max(Number(text), -Number.MAX_VALUE), Number.MAX_VALUE) + 0
 }
 
-/** Parses a boolean. Some languages write `1` and `0`. @throws VALIDATION.filter.value_invalid */
+/** @throws VALIDATION.filter.value_invalid unless the text is a boolean */
 export function parseBoolean(name: string, text: string): boolean {
-  if (['true', '1'].includes(text)) return true
-  if (['false', '0'].includes(text)) return false
+  const known = booleanTexts.find((one) => one === text)
+  if (known !== undefined) return booleanOf(known)
+  const actual = charactersOf(text)
   throw failField('VALIDATION.filter.value_invalid', name, {
     reason: 'boolean',
-    allowed: ['true', 'false'],
-    actual: text.length,
+    allowed: booleanTexts,
+    actual,
   })
 }
 
 function parseDateTime(name: string, text: string): number {
   const read = readDateTime(text)
-  const actual = text.length
+  const actual = charactersOf(text)
   const facts = { regex: dateTimePattern.source, actual }
   if (read === 'no_such_time') {
     throw failField('VALIDATION.filter.value_invalid', name, { reason: read, actual })

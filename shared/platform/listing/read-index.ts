@@ -2,7 +2,7 @@ import { adjacentId, type Bounds, largestId, smallestId } from '../base/clock.ts
 import { type Item, keyOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'
-import type { Listing, SortIndex } from './listing.ts'
+import type { FindIndex, Listing, SortIndex } from './listing.ts'
 
 /** What reading a list needs: the query of a caller within one tenant, and the limits of a page. */
 export interface ListRead {
@@ -21,6 +21,8 @@ export interface ListRead {
   /** The maximum size of the items of a page, in bytes; the first item is always included. */
   byteBudget: number
   sizeOf: (item: Item) => number
+  /** Called once, before a page reads more than any page without filters. It may refuse. */
+  beforeMore?: () => Promise<void>
 }
 
 /** A range of sort keys and the direction in which it is read. */
@@ -29,6 +31,12 @@ export interface KeyRange extends Bounds {
   /** The maximum number of entries to read. */
   limit: number
 }
+
+/**
+ * Reads on in a range of sort keys: at least one entry unless the range is exhausted.
+ * @param enough the number of entries with which it may end before `limit`
+ */
+export type EntryReader = (limit: number, enough: number) => Promise<KeyRangeRead>
 
 export interface Entry {
   sortKey: string
@@ -117,16 +125,18 @@ export async function readIndex(
   }
 }
 
-/** Returns the smallest and largest id of the items with a value; undefined if one request cannot read them all. */
+/** The maximum number of items that one request reads by key. */
+export const maxKeys = 100
+
+/** Returns the ids of the items with a value, in their order; undefined if one request cannot read them all. */
 export async function idsOf(
-  source: Pick<ListRead, 'table' | 'tenant'>,
-  index: SortIndex,
+  { table, tenant }: Pick<ListRead, 'table' | 'tenant'>,
+  { entity, nameOf, idOf }: FindIndex,
   value: string,
-): Promise<Bounds | undefined> {
-  const { pk: partition } = keyOf(source.tenant, index.entity, value)
-  const range = { partition, low: value, high: keysOfValue(value).high, descending: false, limit: 100 }
-  const { items, exhausted } = await source.table.readRange(range)
-  if (!exhausted) return undefined
-  const ids = items.map((entry) => index.idOf(entry)).sort()
-  return { low: ids[0] ?? largestId, high: ids.at(-1) ?? smallestId }
+): Promise<string[] | undefined> {
+  const low = nameOf?.(value) ?? value
+  const { pk: partition } = keyOf(tenant, entity, low)
+  const range = { partition, low, high: keysOfValue(low).high, descending: false, limit: maxKeys }
+  const { items, exhausted } = await table.readRange(range)
+  return exhausted ? items.map(idOf).sort() : undefined
 }

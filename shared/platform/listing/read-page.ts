@@ -2,9 +2,9 @@ import { larger, lastIdAt } from '../base/clock.ts'
 import { foldCase } from '../formats/text.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
-import type { ListQuery } from './list-query.ts'
+import { type ListQuery, maxPageSize } from './list-query.ts'
 import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
-import { idOrder, indexOrder, type SortOrder } from './order.ts'
+import { orderOf, type SortOrder } from './order.ts'
 import type { ListRead } from './read-index.ts'
 
 interface Page {
@@ -46,9 +46,7 @@ interface Reading {
  * @param position the opened cursor; absent for the first page
  */
 export async function readPage(list: ListRead, position?: Position): Promise<Page> {
-  const { sortedBy } = list.query
-  const index = sortedBy === undefined ? undefined : list.listing.orders?.[sortedBy]
-  const order = index ? indexOrder(list, index) : await idOrder(list)
+  const order = await orderOf(list)
   return position?.direction === 'prev' ? readBack(list, order, position) : readOn(list, order, position)
 }
 
@@ -136,7 +134,7 @@ function pageBefore(
 
 async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<Reading> {
   const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = list
-  const { to, descending, snapshotBound, skip: toSkip } = task
+  const { from, to, descending, snapshotBound, skip: toSkip } = task
   const reading: Reading = {
     matches: [],
     end: 'exhausted',
@@ -145,20 +143,24 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
     skipped: undefined,
     toSkip,
   }
-  let { from } = task
-  let left = readBudget
+  const [low, high] = descending ? [to, from] : [from, to]
+  const readOn = order.open({ low, high, descending }, snapshotBound)
+  // One item more than the page size shows whether there is a next page.
+  const asked = query.pageSize + 1
+  const isSearch = query.filters.length > 0 || query.search !== undefined || query.deleted === 'only'
+  const budget = Math.max(asked, Math.floor(readBudget / order.weight))
   let bytes = 0
-  for (let rounds = 0; left > 0; rounds += 1) {
-    // One item more than the page size shows whether there is a next page.
-    const wanted = reading.toSkip + query.pageSize + 1 - reading.matches.length
-    // Each read has a request for each shard, so reads of hidden items must be few: they grow.
-    const least = isSelective(list, order) ? 100 : 2 ** rounds
-    const limit = Math.min(left, Math.max(wanted, least))
-    const [low, high] = descending ? [to, from] : [from, to]
-    const { entries, exhausted } = await order.read({ low, high, descending, limit }, snapshotBound)
+  for (let round = 0, read = 0, found = 0; read < budget; round += 1) {
+    const wanted = reading.toSkip + asked - reading.matches.length
+    const limit = Math.min(budget - read, nextRead({ wanted, read, found, round }))
+    if (read <= largestPlainRead && read + limit > largestPlainRead) await list.beforeMore?.()
+    // A search goes on with a larger read rather than complete this one.
+    const enough = isSearch || round > 0 ? Math.ceil(limit / 2) : limit
+    const { entries, exhausted } = await readOn(limit, enough)
     for (const { sortKey, item } of entries) {
       reading.first ??= sortKey
       if (item && matches(item, query, listing, searchFields)) {
+        found += 1
         if (reading.toSkip > 0) {
           reading.toSkip -= 1
           reading.skipped = sortKey
@@ -172,16 +174,25 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
       reading.last = sortKey
     }
     if (exhausted) return reading
-    left -= entries.length
-    if (reading.last !== undefined) from = order.adjacent(reading.last, descending ? -1 : 1)
+    read += entries.length
   }
   return { ...reading, end: 'budget' }
 }
 
-/** Returns whether a request may have to read many items to find a few matches. */
-function isSelective({ query }: Pick<ListRead, 'query'>, order: SortOrder): boolean {
-  const { filters, search, deleted } = query
-  return filters.some((filter) => !order.narrows(filter)) || search !== undefined || deleted === 'only'
+/** Any page may read so many items: those of the largest page, and as many that it leaves out. */
+const largestPlainRead = 2 * maxPageSize
+
+/**
+ * Returns the number of items to read next. The first read takes what is wanted, the next ones what is likely to hold it by
+ * the density of matches so far. Each read makes a request of every shard, so reads are few: they grow at least fourfold.
+ */
+function nextRead(so: { wanted: number; read: number; found: number; round: number }): number {
+  const { wanted, read, found, round } = so
+  if (read === 0) return wanted
+  // As if the next item matched: before the first match, the density is low and not 0.
+  const density = (found + 1) / (read + 1)
+  const deviation = Math.sqrt(wanted * (1 - density))
+  return Math.max(Math.ceil((wanted + deviation) / density), 2 * 4 ** round)
 }
 
 /** Returns whether an item matches a list request. @param searchFields the fields that `q` searches */

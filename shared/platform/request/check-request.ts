@@ -5,6 +5,7 @@ import type { Settings } from '../../settings/register.ts'
 import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
+import { charactersOf } from '../formats/text.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
 import { authorize, type Scope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -21,6 +22,7 @@ import {
   bodyLimitOf,
   bodyTypesOf,
   isForTenants,
+  type Query,
   type Route,
   takesSession,
 } from './route.ts'
@@ -74,20 +76,35 @@ export function scopeOf(
   const { request, route, caller, settings, scope: publicScope } = context
   if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.
-  if (!caller || !route.access) throw fail('AUTHZ.role.denied')
-  const name = settings['auth.adminTenantParameter']
-  const addressed = request.query.filter(([one]) => one === name).map(([, value]) => value)
-  const scope = authorize(caller, { ...route, access: route.access }, addressed[0], settings)
-  if (addressed.length > 1) throw repeated('VALIDATION.filter.value_invalid', name, addressed.length)
-  const pattern = tenantNamePattern(settings)
-  if (!pattern.test(scope.tenant)) {
-    throw failField('VALIDATION.filter.value_invalid', name, {
-      reason: 'format',
-      regex: pattern.source,
-      actual: scope.tenant.length,
-    })
-  }
+  const { access } = route
+  if (!caller || !access) throw fail('AUTHZ.role.denied')
+  const scopeIn = (tenant: string | undefined) => authorize(caller, { ...route, access }, tenant, settings)
+  const parameters = tenantParameters(route, settings)
+  const named = request.query.filter(([name]) => parameters.includes(name))
+  const [scope = scopeIn(undefined)] = named.map(([, tenant]) => scopeIn(tenant))
+  checkTenants(named, settings)
   return scope
+}
+
+/** Returns the query parameters that name the tenant of a request: the filter of a list does, too. */
+function tenantParameters({ listing }: Route, settings: Settings): string[] {
+  const filters = Object.entries(listing?.fields ?? {}).filter(([, kind]) => kind === 'tenant')
+  return [settings['auth.adminTenantParameter'], ...filters.map(([name]) => name)]
+}
+
+/** @throws VALIDATION.filter.value_invalid unless the parameters name one tenant, each once */
+function checkTenants(named: HttpRequest['query'], settings: Settings): void {
+  const code = 'VALIDATION.filter.value_invalid'
+  const pattern = tenantNamePattern(settings)
+  for (const [name, { length }] of Map.groupBy(named, ([one]) => one))
+    if (length > 1) throw repeated(code, name, length)
+  for (const [name, tenant] of named) {
+    const actual = charactersOf(tenant)
+    if (!pattern.test(tenant))
+      throw failField(code, name, { reason: 'format', regex: pattern.source, actual })
+    const other = named.find(([, one]) => one !== tenant)
+    if (other) throw failField(code, name, { reason: `not_with_${other[0]}`, actual })
+  }
 }
 
 /**
@@ -142,7 +159,7 @@ function parseQuery(
   query: readonly (readonly [string, string])[],
   route: Pick<Route, 'query'>,
   settings: Settings,
-): Readonly<Record<string, string | undefined>> {
+): Query {
   for (const [name, { length }] of Map.groupBy(query, ([one]) => one)) {
     if (length > 1) throw repeated('VALIDATION.field.format', name, length)
   }

@@ -6,14 +6,15 @@ import type { Decision, Revisable, Saga, SagaStart } from '../idempotency/decisi
 import type { ListQuery } from '../listing/list-query.ts'
 import type { RequestContext, WorkContext } from './context.ts'
 import type { Precondition } from './parse-headers.ts'
-import { methodsOf, pathOf, pathVariables, type Route, verbOf } from './route.ts'
+import { queryFlag } from './query-flag.ts'
+import { methodsOf, pathOf, pathVariables, type Query, type Route, verbOf } from './route.ts'
 
 /** What a caller sent, checked against the schemas of the route. */
 export interface Input<Body = unknown> {
   params: Readonly<Record<string, string>>
   body: Body
   /** The parameters of the route's query schema. */
-  query: Readonly<Record<string, string | undefined>>
+  query: Query
   /** The headers of the route, by the names that it defines. */
   headers: Readonly<Record<string, string | undefined>>
   /** If-Match and If-None-Match, on routes that honor them. */
@@ -107,6 +108,11 @@ export function pickEndpoint(
   return picked ?? { endpoint: unknownRoute, request }
 }
 
+const TrueFlag = v.pipe(
+  queryFlag(),
+  v.check((flag) => flag),
+)
+
 function paramsFor(
   route: Route,
   { method, params, query }: HttpRequest,
@@ -114,8 +120,7 @@ function paramsFor(
 ): HttpRequest['params'] | undefined {
   if (!methodsOf(route).includes(method)) return undefined
   const { when } = route
-  if (when && !query.some(([name, value]) => name === when.parameter && value === when.value))
-    return undefined
+  if (when && !query.some(([name, value]) => name === when && v.is(TrueFlag, value))) return undefined
   const path = pathOf(route, settings)
   const verb = verbOf(path)
   const last = pathVariables(path).at(-1)

@@ -71,7 +71,10 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
     limit('VALIDATION.field.range', 'too_small', { min: bound(issue) }, Number(issue.input)),
   max_value: (issue) =>
     limit('VALIDATION.field.range', 'too_large', { max: bound(issue) }, Number(issue.input)),
-  safe_integer: (issue) => limit('VALIDATION.field.type', 'integer', { integer: true }, Number(issue.input)),
+  safe_integer: (issue) =>
+    Number.isInteger(issue.input)
+      ? outOfRange(Number(issue.input))
+      : limit('VALIDATION.field.type', 'integer', { integer: true }, Number(issue.input)),
   picklist: (issue) =>
     typeof issue.input === 'string'
       ? limit('VALIDATION.field.enum', 'not_allowed', { allowed: optionsOf(issue) }, lengthOf(issue))
@@ -114,6 +117,12 @@ function optionsOf({ expected }: v.BaseIssue<unknown>): string[] {
 
 function limit(code: ErrorCode, reason: string, bounds: Partial<FieldProblem>, actual: number): Problem {
   return { code, problem: { reason, ...bounds, actual } }
+}
+
+/** Returns the problem of a number beyond the integers that a double holds exactly. */
+function outOfRange(actual: number): Problem {
+  const range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
+  return limit('VALIDATION.field.range', actual < 0 ? 'too_small' : 'too_large', range, actual)
 }
 
 function bound(issue: v.BaseIssue<unknown>): number {

@@ -13,8 +13,8 @@ type Context = Pick<
 
 /** The time limit of the counting after a request, below the function's remaining time. */
 const settleMilliseconds = 300
-/** The most times in one part of a tenant's window: about one read unit. */
-const maxInPart = 200
+/** The most requests in one part of a tenant's window: as many writes as one item takes in a second. */
+const maxInPart = 1000
 
 /** What counters need to know of an outcome. */
 type CountedOutcome = Pick<Outcome, 'status' | 'failure'> & { response: Pick<Outcome['response'], 'body'> }

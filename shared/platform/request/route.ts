@@ -36,6 +36,9 @@ export interface Throttle extends RateLimit {
 /** The media types of a body. A text body is passed as a string. */
 export type BodyType = 'application/json' | 'text/csv'
 
+/** The parsed query parameters of a route. */
+export type Query = Readonly<Record<string, string | boolean | undefined>>
+
 /** An error of a route that differs from the same code of other routes. */
 export interface RouteError {
   code: ErrorCode
@@ -54,6 +57,7 @@ interface HeaderDefinition {
   description: string
   required?: true
   key: SettingKey
+  example: string
   /** The schema of its value; any text without one. */
   schema?: v.GenericSchema<string>
 }
@@ -72,8 +76,8 @@ export interface Route<
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Variables are whole segments. The last may be followed by a verb: `/codes/{id}:restore`. */
   path: string | ((settings: Settings) => string)
-  /** Distinguishes it from a route of the same method and path: this query parameter has this value. */
-  when?: { parameter: string; value: string }
+  /** Distinguishes it from a route of the same method and path: this boolean query parameter is true. */
+  when?: string
   summary: string
   description: string
   /** `signature`: an HMAC over the body, defined by the setting webhooks.scheme, or by `signer`. */
@@ -126,8 +130,8 @@ export interface Route<
   bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** Ignores every query parameter, Accept and X-Request-Timeout, which monitors add. */
   ignoresParameters?: true
-  /** The query parameters, each a string given at most once. Lists define theirs in `listing`. */
-  query?: (settings: Settings) => v.GenericSchema<unknown, Readonly<Record<string, string | undefined>>>
+  /** The query parameters, each given at most once. Lists define theirs in `listing`. */
+  query?: (settings: Settings) => v.GenericSchema<unknown, Query>
   /** For lists: the fields, filters and sorts. */
   listing?: RouteListing
   reply: {

@@ -1,4 +1,4 @@
-import { type Failure, type FieldProblem, fail, failField } from '../base/failure.ts'
+import { type Failure, fail, failField } from '../base/failure.ts'
 import { charactersOf } from '../formats/text.ts'
 
 /** Far deeper than any body of the service; bounds every traversal of a parsed body. */
@@ -11,7 +11,7 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[\d-][\d.eE+-]*/gs
 /**
  * Parses JSON. Rejects what JSON.parse would change silently: a repeated name in an object, and a number that a
  * double cannot represent exactly. Time and memory are proportional to the text, however it is nested.
- * @throws VALIDATION.body.json, VALIDATION.body.too_deep
+ * @throws VALIDATION.body.json, VALIDATION.body.too_deep, VALIDATION.field.range
  */
 export function parseStrictJson(text: string): unknown {
   // Checked first, because JSON.parse accepts any depth. Invalid JSON may pass here and fails there.
@@ -70,34 +70,55 @@ function expectedAfter(token: string, expected: Expected, ends: string[]): Expec
   return /^[}\],:]/.test(token) ? undefined : 'rest'
 }
 
+/** An open object or array. An array has no names. */
+interface Open {
+  names: Set<string> | undefined
+  /** The name of its member, or the index of its element, that is read now. */
+  at: string | number
+}
+
 function checkTokens(text: string): void {
-  // The open objects and arrays, each with the name of the member whose value it is. Arrays have no names.
-  const open: { names: Set<string> | undefined; name: string }[] = []
-  let name = 'body'
+  const open: Open[] = []
   // The names so far where the name of a member may follow; elsewhere undefined.
   let names: Set<string> | undefined
   for (const [token] of text.matchAll(tokens)) {
     if (token === '{' || token === '[') {
       if (open.length === deepest) throw fail('VALIDATION.body.too_deep', { details: { max: deepest } })
       names = token === '{' ? new Set() : undefined
-      open.push({ names, name })
+      open.push({ names, at: names ? '' : 0 })
     } else if (token === '}' || token === ']') {
-      name = open.pop()?.name ?? name
+      open.pop()
       names = undefined
-    } else if (token === ',') names = open.at(-1)?.names
-    else if (token === ':') names = undefined
+    } else if (token === ',') {
+      const top = open.at(-1)
+      names = top?.names
+      if (typeof top?.at === 'number') top.at += 1
+    } else if (token === ':') names = undefined
     else if (!token.startsWith('"')) {
-      if (!isExact(token)) throw problem(name, { reason: 'inexact', actual: token.length })
-    } else if (names) name = newName(token, names)
+      if (!isExact(token)) throw inexact(token, open)
+    } else if (names) addName(token, names, open)
   }
 }
 
 /** @throws VALIDATION.body.json if the object already has the name, however it is escaped */
-function newName(quoted: string, names: Set<string>): string {
+function addName(quoted: string, names: Set<string>, open: readonly Open[]): void {
   const name = quoted.includes('\\') ? unescaped(quoted) : quoted.slice(1, -1)
-  if (names.has(name)) throw problem(name, { reason: 'repeated', max: 1, actual: 2 })
+  const top = open.at(-1)
+  if (top) top.at = name
+  if (names.has(name))
+    throw failField('VALIDATION.body.json', pathOf(open), { reason: 'repeated', max: 1, actual: 2 })
   names.add(name)
-  return name
+}
+
+/** Returns the failure of a number that a double cannot hold. The body is JSON, but nobody could read it without a loss. */
+function inexact(number: string, open: readonly Open[]): Failure {
+  const nearest = Math.min(Math.max(Number(number), -Number.MAX_VALUE), Number.MAX_VALUE)
+  return failField('VALIDATION.field.range', pathOf(open), { reason: 'inexact', actual: nearest })
+}
+
+/** Returns the path of what is read now, in the form of `invalidFields`. */
+function pathOf(open: readonly Open[]): string {
+  return open.length === 0 ? 'body' : open.map(({ at }) => at).join('.')
 }
 
 function unescaped(quoted: string): string {
@@ -107,10 +128,6 @@ function unescaped(quoted: string): string {
     // The whole text is invalid then, which is reported with the position in it.
     return quoted
   }
-}
-
-function problem(name: string, facts: FieldProblem): Failure {
-  return failField('VALIDATION.body.json', name, facts)
 }
 
 /** Returns whether a number keeps its value when it is read as a double and written again. */

@@ -26,6 +26,8 @@ export type Item = Key & Record<string, unknown>
  */
 export const entities = {
   order: 'shard',
+  /** Entries that find the orders of a cart: a hash of its cart_id, and the id of the order. */
+  order_cart: 'hash',
   audit: 'spread',
   code: 'shard',
   /** Uniqueness locks of code texts in a tenant, sorted by text; also used to find and sort codes by text. */

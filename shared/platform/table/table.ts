@@ -39,7 +39,7 @@ export interface StateCondition {
   /** Attributes with one of these values each. */
   oneOf?: Record<string, readonly string[]>
   /** Attributes with a smaller value. */
-  below?: Record<string, string>
+  below?: Record<string, string | number>
 }
 
 /** Creates or replaces a whole item. `none` overwrites any item. */

@@ -3,6 +3,11 @@ import { offer, pageSize, type Row, type Side } from './side.ts'
 
 export type Tenant = 'acme' | 'contested'
 
+/** Returns the token of any caller. */
+export function oneOf(tokens: readonly string[]): string {
+  return tokens[Math.floor(Math.random() * tokens.length)] ?? ''
+}
+
 /** The calls of this service over any transport. */
 export function callsBy(
   send: (tenant: Tenant, path: string, asked?: Ask) => Promise<Reply>,

@@ -15,7 +15,7 @@ import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { handleRequest, openRequest } from '#shared/platform/request/handle-request.ts'
 import type { LoadAsked } from './commerce-api.ts'
-import { callsBy } from './commerce-api-calls.ts'
+import { callsBy, oneOf } from './commerce-api-calls.ts'
 import { loadOf } from './load.ts'
 
 const secret = 'a secret of this benchmark, long enough'
@@ -31,12 +31,16 @@ await once(server, 'listening')
 process.send?.((server.address() as AddressInfo).port)
 
 let load: ReturnType<typeof loadOf> | undefined
-process.on('message', async ({ operation, requests, clients, database, token }: LoadAsked) => {
+process.on('message', async ({ operation, requests, clients, database, tokens }: LoadAsked) => {
   load ??= loadOf({
     name: 'this service, in-process',
     pids: { server: [process.pid], database },
     ...callsBy(async (_, path, { method = 'GET', headers = {}, body } = {}) => {
-      const sent = { ...headers, Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+      const sent = {
+        ...headers,
+        Authorization: `Bearer ${oneOf(tokens)}`,
+        'Content-Type': 'application/json',
+      }
       const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       const response = await answer(method, path, lowerCase(sent), payload)
       const given = lowerCase(response.headers)

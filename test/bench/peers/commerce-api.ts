@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { bundle } from '#bin/build/bundle.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
-import { callsBy, type Tenant } from './commerce-api-calls.ts'
+import { callsBy, oneOf, type Tenant } from './commerce-api-calls.ts'
 import { ask } from './http.ts'
 import type { Measurement, Operation } from './load.ts'
 import { firstMessage, pidsOf, start } from './processes.ts'
@@ -15,7 +15,7 @@ export interface LoadAsked {
   requests: number
   clients: number
   database: number[]
-  token: string
+  tokens: string[]
 }
 
 /**
@@ -47,13 +47,16 @@ async function startSide(
     messages: true,
   })
   const url = `http://127.0.0.1:${await firstMessage(server, 'this service')}`
-  const tokens = { acme: await editorOf('acme'), contested: await editorOf('contested') }
+  const tokens = { acme: await editorsOf('acme'), contested: await editorsOf('contested') }
   const calls = callsBy((tenant, path, { headers, ...rest } = {}) =>
-    ask(`${url}${path}`, { ...rest, headers: { ...headers, Authorization: `Bearer ${tokens[tenant]}` } }),
+    ask(`${url}${path}`, {
+      ...rest,
+      headers: { ...headers, Authorization: `Bearer ${oneOf(tokens[tenant])}` },
+    }),
   )
   const load = async (operation: Operation, requests: number, clients: number) => {
     const measured = once(server.child, 'message')
-    const asked: LoadAsked = { operation, requests, clients, database: database.pids, token: tokens.acme }
+    const asked: LoadAsked = { operation, requests, clients, database: database.pids, tokens: tokens.acme }
     server.child.send(asked)
     const [measurement] = await measured
     return measurement as Measurement
@@ -67,8 +70,15 @@ async function startSide(
   }
 }
 
-const editorOf = (tenant: Tenant) =>
-  tokenFor({ tenant, role: 'Editor', sub: 'bench', scope: 'codes:read codes:write' })
+/** The callers of a tenant: more than a process meets twice in a row, so most requests verify a token that it has forgotten or not seen. */
+const callers = 2000
+
+const editorsOf = (tenant: Tenant) =>
+  Promise.all(
+    Array.from({ length: callers }, (_, n) =>
+      tokenFor({ tenant, role: 'Editor', sub: `bench-${n}`, scope: 'codes:read codes:write' }),
+    ),
+  )
 
 /** @returns the server's file, built like the functions on AWS */
 async function bundled(): Promise<string> {

@@ -82,7 +82,8 @@ On ${versions.processor}, with Node ${versions.node}; every server one process w
 
 - **This service**: the very \`handleRequest\` of AWS, behind Node's HTTP server or called directly, without a gateway and without Lambda, on
   DynamoDB Local ${versions.dynamodbLocal} in memory: SQLite in a JVM, which writes no disk; the table has no stream. It is
-  bundled as the functions of AWS are. Every request verifies an ES256 token, its role and its scope, and is logged. A
+  bundled as the functions of AWS are. Every request is of one of 2,000 callers, verifies an ES256 token,
+  its role and its scope, and is logged. A
   create with its own \`Idempotency-Key\` commits the code, the
   claim of its text and the idempotency record with the reply as one transaction; an update checks \`If-Match\` and commits
   the code and its audit record as one (a create leaves no audit record of its own). Each code has its entity tag.

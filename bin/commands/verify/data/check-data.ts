@@ -4,6 +4,7 @@ import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { cartPromise } from './carts.ts'
 import { codePromise } from './codes.ts'
+import { orderPromise } from './orders.ts'
 import {
   type Break,
   type Fact,
@@ -21,6 +22,7 @@ import { countPromise, duePromise, entryPromise, rowsPromise, sagaPromise } from
 /** The promises that stored data alone can answer. The simulator asks them of each schedule. */
 const ofOneItem: readonly ItemPromise[] = [ownerPromise, cartPromise, rowsPromise]
 const ofSeveral = [
+  orderPromise,
   refundPromise,
   payoutPromise,
   codePromise,
