@@ -61,7 +61,7 @@ export function openapiDocument(settings: Settings): Json {
     servers: [
       {
         url: '{base_url}',
-        description: 'The address of the stack: its output BaseUrl, which npx commerce url prints.',
+        description: 'The address of the stack: its output BaseUrl, which npx commerce env prints.',
         variables: {
           base_url: { default: 'https://api.example.com', description: 'Without a / at its end.' },
         },

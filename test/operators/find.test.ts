@@ -190,10 +190,16 @@ describe('find', () => {
     )
   })
 
-  test('by its name shows a cart of a tenant', async () => {
+  test('by its name shows a cart of a tenant, and its orders', async () => {
     const data = { id: 'cart-7', tenant_id: 'acme', amount_minor: 5000, currency: 'EUR' }
     await receiveEvent(service, eventOf('cart.updated', data))
-    expect((await found('cart-7', 'acme')).found).toEqual([{ kind: 'cart', id: 'cart-7', tenant: 'acme' }])
+    const body = { cart_id: 'cart-7', amount_minor: 5000, currency: 'EUR' }
+    const { json } = await placeOrder(service, 'acme', { body })
+    await placeOrder(service, 'acme', { body: { ...body, cart_id: 'cart-70' } })
+    expect((await found('cart-7', 'acme')).found).toEqual([
+      { kind: 'cart', id: 'cart-7', tenant: 'acme' },
+      { kind: 'order', id: json.id, tenant: 'acme' },
+    ])
   })
 
   test('shows nothing of another tenant than the named one', async () => {

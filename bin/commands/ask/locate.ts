@@ -1,5 +1,6 @@
 import { findCart } from '#shared/carts/cart-store.ts'
 import { codeTextOf } from '#shared/codes/code-text.ts'
+import { cartName, orderOfEntry } from '#shared/orders/order.ts'
 import { findMail } from '#shared/otp/code-mail.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
@@ -60,17 +61,31 @@ export function foundItem(item: Item): FoundItem {
   return { kind: entity.replace('_', ' '), id: item.sk, tenant, item }
 }
 
-/** Returns the carts and the codes whose name or text a text is, in a tenant. */
+/** The most items of one name, the latest ones. */
+const mostOfName = 50
+
+/** Returns the cart, the orders of a cart and the codes whose name or text a text is, in a tenant. */
 export async function itemsByName(table: Table, name: string, tenant: string): Promise<FoundItem[]> {
   const text = codeTextOf(name)
-  const [cart, codes] = await Promise.all([
+  const [cart, orders, codes] = await Promise.all([
     findCart(table, tenant, name),
+    ordersOfCart(table, tenant, name),
     text === undefined ? [] : codesByText(table, tenant, text),
   ])
   return [
     ...(cart ? [{ kind: 'cart', id: name, tenant, item: cart as unknown as Item }] : []),
-    ...codes.map(foundItem),
+    ...[...orders, ...codes].map(foundItem),
   ]
+}
+
+async function ordersOfCart(table: Table, tenant: string, cart: string): Promise<Item[]> {
+  const name = cartName(cart)
+  const { pk: partition } = keyOf(tenant, 'order_cart', name)
+  const range = { low: `${name}#`, high: `${name}#~`, descending: true, limit: mostOfName }
+  const { items } = await table.readRange({ ...range, partition })
+  return items.length > 0
+    ? table.getMany(items.map((entry) => keyOf(tenant, 'order', orderOfEntry(entry))))
+    : []
 }
 
 /** Returns the code with a text, and those that had it before their soft delete freed it. */
@@ -78,7 +93,7 @@ async function codesByText(table: Table, tenant: string, text: string): Promise<
   const { pk: partition } = keyOf(tenant, 'code_lock', text)
   const [lock, freed] = await Promise.all([
     table.get(keyOf(tenant, 'code_lock', text)),
-    table.readRange({ partition, low: `${text}#`, high: `${text}#~`, descending: true, limit: 50 }),
+    table.readRange({ partition, low: `${text}#`, high: `${text}#~`, descending: true, limit: mostOfName }),
   ])
   const ids = [lock, ...freed.items].flatMap((one) => (one ? [String(one.code_id)] : []))
   return ids.length > 0 ? table.getMany(ids.map((id) => keyOf(tenant, 'code', id))) : []
