@@ -94,7 +94,7 @@ describe('find', () => {
       new Set(['together-1', undefined]),
     )
     expect(timeline.found.map((one) => one.id).toSorted()).toEqual([json.id, id].toSorted())
-    expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 700 EUR of ch_together'])
+    expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_together'])
     expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id}`)
   })
 
@@ -106,7 +106,7 @@ describe('find', () => {
       const item = await service.table.get(keyOf('acme', 'refund', id))
       const timeline = await found(String(item?.[by]), 'acme')
       expect(timeline.found).toEqual([{ kind: 'refund', id, tenant: 'acme' }])
-      expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 700 EUR of ch_money'])
+      expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_money'])
     },
   )
 

@@ -1,7 +1,8 @@
 // Deliveries of events to subscribers, with their attempts.
 
-import { act, badge, block, button, element, folded, time } from './elements.js'
+import { badge, block, button, commandsOf, element, folded, time } from './elements.js'
 import { find } from './entries.js'
+import { about, act } from './reading.js'
 
 const reasons = {
   timeout: 'it did not answer in time',
@@ -50,7 +51,7 @@ export function factsOfDelivery(delivery) {
 }
 
 /** Shows the attempts, the latest first, the body, and a button that sends it again. */
-export function contentOfDelivery({ tenant, id, attempts, body }) {
+export function contentOfDelivery({ tenant, id, attempts, body, commands }) {
   const resend = button('Resend', async () => {
     resend.disabled = true
     const problem = await act('resend', JSON.stringify({ tenant, id }))
@@ -67,5 +68,10 @@ export function contentOfDelivery({ tenant, id, attempts, body }) {
         answer ? block(answer) : element('p', { class: 'hint' }, 'no answer'),
       ),
     )
-  return [resend, element('ol', { class: 'attempts' }, rows), folded('Body', block(body))]
+  return [
+    about.actions.includes('resend') ? resend : '',
+    element('ol', { class: 'attempts' }, rows),
+    body === undefined ? '' : folded('Body', block(body)),
+    ...commandsOf({ commands }),
+  ]
 }

@@ -29,13 +29,10 @@ export function statusOf({ status, idempotency_status }) {
 }
 
 export function progress({ progress: value, state }) {
+  if (value === undefined) return ''
   const done = ['succeeded', 'failed', 'canceled'].includes(state) && value === 0 ? 1 : value
   const attributes = { max: '1', value: String(done), class: state, 'aria-label': 'Progress' }
   return element('progress', attributes, `${Math.floor(value * 100)} %`)
-}
-
-export function money({ amount, currency }) {
-  return `${amount} ${(currency ?? '').toUpperCase()}`
 }
 
 export function code(value) {
@@ -43,13 +40,13 @@ export function code(value) {
 }
 
 /** Returns a block of text with a button that copies it. JSON is indented. */
-export function block(value) {
+export function block(value, className = '') {
   const text = typeof value === 'string' ? indented(value) : JSON.stringify(value, null, 2)
   const copy = button('Copy', async () => {
     await navigator.clipboard.writeText(text)
     copy.textContent = 'Copied'
   })
-  return element('div', { class: 'block' }, copy, element('pre', {}, text))
+  return element('div', { class: `block ${className}` }, copy, element('pre', {}, text))
 }
 
 /** Keeps numbers as they were sent, if the browser can: JavaScript rounds large ones. */
@@ -89,13 +86,43 @@ export function replace(shown, next) {
   controls(next)[focused]?.focus({ preventScroll: true })
 }
 
-/** Returns the time of day, with milliseconds. @param at milliseconds since 1970, or a time as text */
+let shownZone = 'UTC'
+
+export function zone() {
+  return shownZone
+}
+
+/** @param name `UTC`, or the zone of this browser */
+export function setZone(name) {
+  shownZone = name
+}
+
+const twoDigits = (part) => String(part).padStart(2, '0')
+
+/** Returns date and time in the zone that is shown, up to the millisecond. @param at milliseconds since 1970, or a time as text */
 export function time(at) {
   const date = new Date(at)
-  const twoDigits = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) =>
-    String(part).padStart(2, '0'),
-  )
-  return `${twoDigits.join(':')}.${String(date.getMilliseconds()).padStart(3, '0')}`
+  if (Number.isNaN(date.getTime())) return ''
+  const [day, ofDay] = partsOf(date)
+  return `${day} ${ofDay}.${String(date.getMilliseconds()).padStart(3, '0')}`
+}
+
+function partsOf(date) {
+  if (shownZone === 'UTC') return date.toISOString().slice(0, 19).split('T')
+  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-')
+  return [day, [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')]
+}
+
+/** Returns the value of a field of a date and a time in the zone that is shown. @param at a time in UTC, or nothing */
+export function inZone(at) {
+  return at && !Number.isNaN(Date.parse(at)) ? partsOf(new Date(at)).join('T') : ''
+}
+
+/** Returns a time in UTC. @param value that of a field in the zone that is shown */
+export function timeIn(value) {
+  if (!value) return ''
+  const date = new Date(shownZone === 'UTC' ? `${value}Z` : value)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
 }
 
 /** Returns the start of a text that is longer than a row of a list shows. */
@@ -103,11 +130,7 @@ export function cut(text, length = 160) {
   return text.length > length ? `${text.slice(0, length)}…` : text
 }
 
-/** Sends an action to the local run. @returns undefined, or why it failed */
-export async function act(action, body) {
-  const headers = { 'X-Console-Token': document.querySelector('meta[name=console-token]').content }
-  const response = await fetch(`console/${action}`, { method: 'POST', headers, body }).catch(
-    ({ message }) => ({ ok: false, text: () => message }),
-  )
-  return response.ok ? undefined : response.text()
+/** Returns the commands that act on an entry, each with a button that copies it. */
+export function commandsOf({ commands = [] }) {
+  return commands.map((command) => block(command, 'command'))
 }

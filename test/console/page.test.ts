@@ -4,16 +4,17 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser, Locator, Page } from 'playwright-core'
+import type { Entry } from '#bin/console/activity.ts'
+import { type LocalSource, localSource } from '#bin/console/local.ts'
+import { startConsole } from '#bin/console/server.ts'
 import { serveSite } from '#bin/describe/reference/site.ts'
-import type { Entry } from '#bin/local/console/activity.ts'
-import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { excessWidth, violations } from '#test/support/accessibility.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { runsAll } from '#test/support/runs.ts'
 
 const phone = { width: 390, height: 844 }
-const desktop = { width: 1280, height: 900 }
+const desktop = { width: 1440, height: 900 }
 const cursor = 'a1b2'.repeat(100)
 const long = 'x'.repeat(2000)
 
@@ -50,6 +51,80 @@ const failed: Entry = {
   ...{ ...common, kind: 'delivery', id: 'd-1', subscriber_id: 's-1', event_id: 'e-1', type: 'order.created' },
   ...{ body: '{"data":{}}', state: 'failed', attempted: 2, attempts },
 }
+const refund = (id: string, more: object): Entry => ({
+  ...{
+    kind: 'refund',
+    id,
+    tenant: 'acme',
+    charge_id: `ch_${id}`,
+    amount: 2250,
+    currency: 'EUR',
+    account: 'acct_1',
+  },
+  ...{ at: 1000, status: 'succeeded', provider_refund_id: `re_${id}`, ...more },
+})
+const refundRequest = {
+  ...{ method: 'POST', path: '/v1/refunds', status: 201, at: 900, correlation_id: 'correlation-refund' },
+  response: { headers: {}, body: '{"id":"paid"}', bytes: 13 },
+}
+const report = {
+  ...{
+    method: 'POST',
+    path: '/v1/webhooks/stripe',
+    status: 202,
+    at: 3000,
+    correlation_id: 'correlation-report',
+  },
+  request: { headers: {}, body: '{"data":{"object":{"id":"re_paid"}}}', bytes: 36 },
+}
+/** A refund with all that happened to it, and others in each status. */
+const refunds: Entry[] = [
+  refund('paid', { outcome_at: new Date(3100).toISOString() }),
+  refund('declined', { status: 'failed', provider_refund_id: undefined, currency: undefined }),
+  refund('waiting', { status: 'pending' }),
+  refund('asked', { status: 'pending', provider_refund_id: undefined, currency: undefined }),
+  refund('reversed', { status: 'reversed', currency: 'JPY' }),
+  refund('dinar', { currency: 'KWD' }),
+  {
+    ...{ kind: 'payout', id: 're_paid', at: 2000, refund_id: 'paid', tenant: 'acme', account: 'acct_1' },
+    ...{ charge: 'ch_paid', amount: 2250, currency: 'eur', status: 'succeeded' },
+  },
+  {
+    ...{ kind: 'payout', id: 're_failed', at: 2000, tenant: 'acme', account: 'acct_1', charge: 'ch_2' },
+    ...{ amount: 5, currency: 'eur', status: 'failed' },
+  },
+  {
+    ...{ kind: 'ledger', id: 'paid#payout', at: 3200, refund_id: 'paid', tenant: 'acme', account: 'acct_1' },
+    ...{
+      provider_refund_id: 're_paid',
+      charge_id: 'ch_paid',
+      booking: 'payout',
+      amount: 2250,
+      currency: 'EUR',
+    },
+  },
+  {
+    ...{
+      kind: 'ledger',
+      id: 'paid#reversal',
+      at: 4000,
+      refund_id: 'paid',
+      tenant: 'acme',
+      account: 'acct_1',
+    },
+    ...{
+      provider_refund_id: 're_paid',
+      charge_id: 'ch_paid',
+      booking: 'reversal',
+      amount: -2250,
+      currency: 'EUR',
+    },
+  },
+  {
+    ...{ kind: 'audit', id: 'a-2', at: 950, action: 'refund', target: 'refund/paid', actor_id: 'u-1' },
+    ...{ tenant_id: 'acme', result: 'allow', reason: 'allowed', correlation_id: 'correlation-refund' },
+  },
+]
 const shown: Entry[] = [
   requestOf('order'),
   requestOf('replayed', { idempotency_status: 'replayed', correlation_id: 'correlation-order' }),
@@ -71,7 +146,7 @@ const shown: Entry[] = [
   failed,
   { ...common, kind: 'audit', id: 'a-1', action: 'orders.create', result: 'allow', reason: 'by role' },
   { ...common, kind: 'mail', id: 'm-1', to: 'ada@example.com', subject: 'Your code', text: 'It is 123456.' },
-  { ...common, kind: 'payout', id: 'p-1', account: 'acct_1', charge: 'ch_1', amount: 700, status: 'paid' },
+  ...refunds,
   {
     ...common,
     kind: 'operation',
@@ -84,13 +159,15 @@ const shown: Entry[] = [
   { kind: 'queue', id: 'webhooks', waiting: 0, in_progress: 1, dead_letters: [dead] },
 ]
 
-let console: Console
+let source: LocalSource
 let site: Awaited<ReturnType<typeof serveSite>>
 let browser: Browser
 let page: Page
 const errors: string[] = []
 let streams: ServerResponse[] = []
 const actions: { url: string | undefined; body: string; token: unknown }[] = []
+/** The readings that the page has asked for. */
+const asked: string[] = []
 const push = (...entries: Entry[]) => {
   for (const stream of streams) stream.write(`event: changed\ndata: ${JSON.stringify(entries)}\n\n`)
 }
@@ -100,7 +177,8 @@ beforeAll(async () => {
   const parts = { base_url: nobody, aws_endpoint: nobody, region: 'us-east-1', outputs: {} }
   const keys = { access_key_id: 'local', secret_access_key: 'local' }
   const service = { ...parts, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }
-  console = startConsole(service, '/nonexistent/activity.jsonl')
+  source = localSource(service, '/nonexistent/activity.jsonl')
+  const console = startConsole(source)
   const style = await readFile(join(import.meta.dirname, '../../bin/describe/reference/style.css'), 'utf8')
   const pages = await console.pages(new Map([['style.css', style]]))
   site = await serveSite(pages, `http://localhost:${await freePort()}`, nobody, (request, response) => {
@@ -110,7 +188,13 @@ beforeAll(async () => {
       streams.push(response)
       return true
     }
-    if (request.method !== 'POST') return false
+    if (request.url?.startsWith('/console/read')) {
+      asked.push(request.url)
+      const entries = [requestOf('older', { at: 0 })]
+      response.end(JSON.stringify({ entries, complete: true, units: 0, calls: 0, milliseconds: 1 }))
+      return true
+    }
+    if (request.method !== 'POST') return console.answer(request, response)
     void text(request).then((body) => {
       actions.push({ url: request.url, body, token: request.headers['x-console-token'] })
       response.writeHead(204).end()
@@ -120,7 +204,7 @@ beforeAll(async () => {
   browser = await startBrowser()
 })
 afterAll(async () => {
-  console?.stop()
+  source?.stop()
   await browser?.close()
   await site?.stop()
 })
@@ -218,7 +302,7 @@ describe('the page', () => {
     ['queues', 'queue', 'ValiError: amount_minor: number after 5 attempts'],
   ])('%s show why they failed', async (tab, kind, reason) => {
     await page.click(`#tab-${tab}`)
-    expect(await page.locator(`table[data-kind=${kind}] tbody`).innerText()).toContain(reason)
+    await page.locator(`table[data-kind=${kind}] tbody`).getByText(reason).waitFor()
   })
 
   test('a redrive is sent with the token of the page', async () => {
@@ -227,6 +311,103 @@ describe('the page', () => {
     await page.getByText('Redriven').waitFor()
     const token = await page.locator('meta[name=console-token]').getAttribute('content')
     expect(actions).toEqual([{ url: '/console/redrive', body: 'webhooks', token }])
+  })
+})
+
+describe('money', () => {
+  withPage()
+  beforeEach(() => page.click('#tab-money'))
+  const historyOf = async (kind: string, id: string) => {
+    push(requestOf('rf', refundRequest), requestOf('rp', report))
+    await rowOf(kind, id).locator('.open').click()
+    await detail().getByText('report of the provider').waitFor()
+    const steps = await detail().locator('.history p').allInnerTexts()
+    return steps.map((step) => step.replace(/^\S+ \S+ /, '').trim())
+  }
+  const history = [
+    'request: POST /v1/refunds 201',
+    'audit: refund by u-1, allow',
+    'refund requested: 22.50 EUR',
+    'provider: re_paid, now succeeded',
+    'report of the provider: POST /v1/webhooks/stripe 202',
+    'outcome: succeeded, paid',
+    'ledger: payout of 22.50 EUR',
+    'ledger: reversal of -22.50 EUR',
+  ]
+
+  test.each([
+    ['paid', '22.50 EUR'],
+    ['reversed', '2250 JPY'],
+    ['dinar', '2.250 KWD'],
+    ['asked', '2250 minor units'],
+  ])('of a %s refund is shown as %s', async (id, amount) => {
+    expect(await rowOf('refund', id).locator('td.number').innerText()).toBe(amount)
+  })
+
+  test.each([
+    ['paid', 'succeeded paid'],
+    ['declined', 'failed declined: there is no payout'],
+    ['asked', 'pending the provider has not answered yet'],
+    ['waiting', 'pending accepted by the provider, not settled yet'],
+    ['reversed', 'reversed paid, and taken back by the provider'],
+  ])('of a %s refund is shown for what it is', async (id, meaning) => {
+    await rowOf('refund', id).locator('.open').click()
+    expect(await detail().locator('dd').first().innerText()).toBe(meaning)
+  })
+
+  test('that the provider did not pay is not shown as paid', async () => {
+    expect(await rowOf('payout', 're_failed').innerText()).toContain('failed')
+    expect(await page.innerText('section:not([hidden])')).not.toMatch(/Paid at/)
+  })
+
+  test('has the history of a refund', async () => {
+    expect(await historyOf('refund', 'paid')).toEqual(history)
+  })
+
+  test('of the provider has the same history', async () => {
+    expect(await historyOf('payout', 're_paid')).toEqual(history)
+  })
+
+  test('of a refund leads to that of the provider, and back', async () => {
+    await rowOf('refund', 'paid').getByRole('button', { name: 're_paid' }).click()
+    await detail().getByText('Provider’s refund re_paid').waitFor()
+    await detail().locator('dl').getByRole('button', { name: 'paid' }).click()
+    await detail().getByText('Refund paid').waitFor()
+  })
+
+  test('is under the correlation id of its request', async () => {
+    push(requestOf('rf', refundRequest))
+    await page.click('#tab-requests')
+    await rowOf('request', 'rf').locator('.open').click()
+    for (const title of ['Refunds (1)', 'Refunds at the provider (1)', 'Bookings in the ledger (2)'])
+      await detail().getByText(title, { exact: true }).waitFor()
+  })
+})
+
+describe('a mail', () => {
+  withPage()
+
+  test('is under the correlation id of its request', async () => {
+    await rowOf('request', 'order').click()
+    await detail().getByText('Mails (1)').waitFor()
+  })
+})
+
+describe('more entries than the newest 500', () => {
+  withPage()
+  const many = Array.from({ length: 600 }, (_, at) =>
+    requestOf(`m-${at}`, { at: Date.UTC(2026, 11, 1) + at }),
+  )
+
+  test('are said to exist, and read from their source', async () => {
+    push(...many)
+    await page.getByText('The newest 500 are shown.').waitFor()
+    await page.getByRole('button', { name: 'Read older ones' }).click()
+    await rowOf('request', 'older').waitFor({ state: 'attached' })
+    expect(asked).toEqual(['/console/read?kind=request'])
+    expect(await page.locator('table[data-kind=request] tbody tr').last().getAttribute('data-id')).toBe(
+      'older',
+    )
   })
 })
 
@@ -274,7 +455,7 @@ describe('a failed delivery', () => {
   test('shows its attempts, the latest first', async () => {
     await click(page.locator('#tab-deliveries'), rowOf('delivery', 'd-1'))
     const lines = await detail().locator('.attempts p:not(.hint)').allInnerTexts()
-    expect(lines.map((line) => line.replace(/^\S+ /, ''))).toEqual(['500, 20 ms', 'timeout, 15000 ms'])
+    expect(lines.map((line) => line.replace(/^\S+ \S+ /, ''))).toEqual(['500, 20 ms', 'timeout, 15000 ms'])
   })
 
   test('shows the attempt that follows, and keeps the focus on its button', async () => {
@@ -309,12 +490,17 @@ describe('the filters', () => {
   }
 
   const choose = (name: string, value: string) => () => page.selectOption(`select[name=${name}]`, value)
-  const type = (value: string) => () => page.fill('input[name=correlation]', value)
+  const type =
+    (value: string, name = 'correlation') =>
+    () =>
+      page.fill(`input[name=${name}]`, value)
   test.each([
-    ['tenant', choose('tenant', 'acme'), ['list', 'replayed', 'order']],
+    ['tenant', type('acme', 'tenant'), ['list', 'replayed', 'order']],
     ['class of statuses', choose('status', '4xx'), ['markup', 'denied']],
     ['status', choose('status', '404'), ['markup']],
     ['part of a correlation id', type('n-ord'), ['replayed', 'order']],
+    ['part of a path', type('v1/orders?', 'path'), ['list']],
+    ['part of an error code', type('role', 'code'), ['denied']],
   ])('show requests by a %s', async (_, filter, ids) => {
     await filter()
     expect(await idsOf()).toEqual(ids)
@@ -326,7 +512,7 @@ describe('the filters', () => {
   })
 
   test('apply to what arrives later', async () => {
-    await choose('tenant', 'globex')()
+    await type('globex', 'tenant')()
     push(requestOf('later'), requestOf('other'))
     push(logOf('later', 'globex'), logOf('other', 'acme'))
     await rowOf('request', 'later').waitFor()
@@ -335,14 +521,14 @@ describe('the filters', () => {
 
   test('are kept by a reload', async () => {
     await choose('status', '4xx')()
-    await choose('tenant', 'globex')()
+    await type('globex', 'tenant')()
     await page.reload()
     await page.getByText('1 of 5').waitFor()
     expect(await idsOf()).toEqual(['denied'])
   })
 
   test('of tenants are kept by another tab', async () => {
-    await choose('tenant', 'globex')()
+    await type('globex', 'tenant')()
     await page.click('#tab-events')
     await page.getByRole('tabpanel', { name: 'Events' }).getByText('Nothing matches the filters.').waitFor()
   })
@@ -417,6 +603,8 @@ describe.each(looks)('on %s', (_, options) => {
     ['events', 'event', 'e-1'],
     ['deliveries', 'delivery', 'd-1'],
     ['operations', 'operation', 'op-1'],
+    ['money', 'refund', 'paid'],
+    ['mail', 'mail', 'm-1'],
     ['audit', 'audit', 'a-1'],
   ])('the detail of %s fits and is accessible', async (tab, kind, id) => {
     await page.click(`#tab-${tab}`)

@@ -2,28 +2,36 @@
 
 import { deliveryState, nextAttempt, resultOf, subscriberState } from './deliveries.js'
 import {
-  act,
   badge,
   button,
   code,
+  commandsOf,
   cut,
   element,
-  money,
+  folded,
   opener,
   progress,
   statusOf,
   time,
 } from './elements.js'
-import { find, tenantOf } from './entries.js'
+import { correlationOf, find, tenantOf } from './entries.js'
+import { addressOf } from './filters.js'
+import { entryLink, money, moneyStatus } from './money.js'
+import { about, act } from './reading.js'
 
 const tenant = ['Tenant', (entry) => tenantOf(entry) ?? '', 'minor']
 const correlation = [
   'Correlation id',
-  ({ correlation_id: id }) =>
-    id ? element('button', { type: 'button', class: 'link', 'data-correlation': id, title: id }, id) : '',
+  (entry) => {
+    const id = correlationOf(entry)
+    return id
+      ? element('button', { type: 'button', class: 'link', 'data-correlation': id, title: id }, id)
+      : ''
+  },
   'minor',
 ]
-const filters = ['tenant', 'status', 'correlation']
+const range = ['from', 'to']
+const filters = ['tenant', 'status', 'correlation', ...range]
 
 export const tabs = [
   {
@@ -31,9 +39,10 @@ export const tabs = [
     lists: [
       {
         kind: 'request',
-        filters,
+        filters: [...filters, 'path', 'code'],
         empty: 'No request yet. Send one with the lines that npm start printed, or from the Reference.',
         statuses: ({ status }) => [`${String(status)[0]}xx`, String(status)],
+        states: ['2xx', '3xx', '4xx', '5xx'],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Request', ({ method, path }) => opener(element('b', {}, method), ' ', cut(path)), 'main'],
@@ -51,7 +60,7 @@ export const tabs = [
     lists: [
       {
         kind: 'event',
-        filters: ['tenant', 'correlation'],
+        filters: ['tenant', 'correlation', ...range],
         empty: 'No event was published yet.',
         columns: [
           ['Time', ({ occurred_at }) => time(occurred_at)],
@@ -68,9 +77,13 @@ export const tabs = [
     lists: [
       {
         kind: 'delivery',
-        filters,
+        filters: [...filters, 'target'],
+        targetLabel: 'Subscriber',
+        target: ({ subscriber_id: id }) => [id, find('subscriber', id)?.url],
         empty: 'No event was sent to a subscriber yet. npx commerce subscribers create registers one.',
+        ofAll: 'Without a tenant: the failed deliveries of all tenants.',
         statuses: ({ state }) => [state],
+        states: ['failed', 'held', 'skipped', 'succeeded', 'waiting'],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Event', ({ type }) => opener(element('b', {}, type)), 'line'],
@@ -89,10 +102,15 @@ export const tabs = [
         filters: ['tenant'],
         empty: 'No subscriber is registered.',
         columns: [
-          ['URL', ({ url }) => url, 'main'],
+          ['URL', ({ url }) => opener(url), 'main'],
           ['Events', ({ events }) => events.join(', ')],
           ['State', subscriberState],
-          ['Tenant', tenantOf],
+          [
+            'Deliveries',
+            ({ id }) =>
+              element('a', { href: addressOf({ tab: 'deliveries', target: id, entry: '' }) }, 'show'),
+          ],
+          tenant,
         ],
         count: () => 0,
       },
@@ -103,12 +121,14 @@ export const tabs = [
     lists: [
       {
         kind: 'mail',
+        filters: ['correlation', ...range],
         empty: 'No mail was sent yet. POST /otp/request sends a one-time code.',
         columns: [
           ['Time', ({ at }) => time(at)],
-          ['To', ({ to }) => to],
-          ['Subject', ({ subject }) => subject],
-          ['Text', ({ text }) => element('span', { class: 'text' }, text)],
+          ['To', ({ to }) => opener(to), 'line'],
+          ['Subject', ({ subject }) => subject, 'line'],
+          ['Text', ({ text }) => element('span', { class: 'text' }, text), 'wide'],
+          correlation,
         ],
       },
     ],
@@ -117,30 +137,63 @@ export const tabs = [
     name: 'Money',
     lists: [
       {
-        kind: 'payout',
-        title: 'Paid at the payment provider',
-        empty: 'No refund was paid yet. POST /v1/refunds with any charge_id that starts with ch_ pays one.',
+        kind: 'refund',
+        title: 'Refunds',
+        filters: [...filters, 'target'],
+        targetLabel: 'Charge',
+        target: ({ charge_id, charge }) => [charge_id ?? charge],
+        empty:
+          'No refund was requested yet. POST /v1/refunds with any charge_id that starts with ch_ makes one.',
+        ofAll: 'Without a tenant: the refunds of all tenants that are pending, however old.',
+        allTimes: true,
+        statuses: ({ status }) => [status],
+        states: ['failed', 'pending', 'reversed', 'succeeded'],
         columns: [
           ['Time', ({ at }) => time(at)],
-          ['Refund', ({ id }) => id],
-          ['Account', ({ account }) => account],
-          ['Charge', ({ charge }) => charge],
+          ['Refund', ({ id }) => opener(id), 'line'],
+          ['Charge', ({ charge_id }) => charge_id, 'line'],
           ['Amount', money, 'number'],
-          ['Status', ({ status }) => status],
+          ['Status', ({ status }) => moneyStatus(status)],
+          ['Provider’s refund', ({ provider_refund_id: id }) => entryLink('payout', id)],
+          tenant,
+          correlation,
         ],
+      },
+      {
+        kind: 'payout',
+        title: 'At the payment provider',
+        filters: ['tenant', 'status', 'target', ...range],
+        target: ({ charge }) => [charge],
+        statuses: ({ status }) => [status],
+        empty: 'The provider has accepted no refund yet.',
+        columns: [
+          ['Time', ({ at }) => time(at)],
+          ['Provider’s refund', ({ id }) => opener(id), 'line'],
+          ['Charge', ({ charge }) => charge, 'line'],
+          ['Amount', money, 'number'],
+          ['Status', ({ status }) => moneyStatus(status)],
+          ['Our refund', ({ refund_id }) => entryLink('refund', refund_id)],
+          ['Account', ({ account }) => account, 'minor'],
+          tenant,
+        ],
+        count: () => 0,
       },
       {
         kind: 'ledger',
         title: 'Ledger of the service',
+        filters: ['tenant', 'target', ...range],
+        target: ({ charge_id }) => [charge_id],
         empty: 'The ledger is empty.',
         columns: [
           ['Time', ({ at }) => time(at)],
-          ['Refund', ({ refund_id }) => refund_id],
-          ['Booking', ({ booking }) => booking],
-          ['Tenant', tenantOf],
-          ['Charge', ({ charge_id }) => charge_id],
+          ['Booking', ({ booking }) => opener(moneyStatus(booking)), 'line'],
+          ['Charge', ({ charge_id }) => charge_id, 'line'],
           ['Amount', money, 'number'],
+          ['Refund', ({ refund_id }) => entryLink('refund', refund_id)],
+          ['Provider’s refund', ({ provider_refund_id: id }) => entryLink('payout', id)],
+          tenant,
         ],
+        count: () => 0,
       },
     ],
   },
@@ -151,13 +204,15 @@ export const tabs = [
         kind: 'operation',
         filters,
         empty: 'No operation yet. POST /imports starts one.',
+        ofAll: 'Without a tenant: the failed operations of all tenants.',
         statuses: ({ state }) => [state],
+        states: ['canceled', 'failed', 'pending', 'running', 'succeeded'],
         columns: [
           ['Changed', ({ updated_at }) => time(updated_at)],
           ['Operation', ({ id }) => opener(id), 'line'],
           ['Progress', progress],
           ['State', ({ state, outcome }) => [state, outcome].filter(Boolean).join(': ')],
-          ['Rows', ({ counts }) => `${counts.succeeded} imported, ${counts.failed} rejected`],
+          ['Rows', ({ counts }) => (counts ? `${counts.succeeded} imported, ${counts.failed} rejected` : '')],
           ['Reason', ({ reason }) => (reason ? badge(reason, 'bad reason') : '')],
           tenant,
           correlation,
@@ -171,11 +226,11 @@ export const tabs = [
       {
         kind: 'queue',
         empty: 'The queues were not read yet.',
-        oldestFirst: true,
+        inOrder: true,
         columns: [
           ['Queue', ({ id }) => element('b', {}, id)],
-          ['Waiting', ({ waiting }) => String(waiting), 'number labeled'],
-          ['In progress', ({ in_progress }) => String(in_progress), 'number labeled'],
+          ['Waiting', ({ waiting }) => String(waiting ?? ''), 'number labeled'],
+          ['In progress', ({ in_progress }) => String(in_progress ?? ''), 'number labeled'],
           ['Dead letters', deadLetters, 'wide'],
         ],
         count: (entries) => entries.reduce((total, { dead_letters }) => total + dead_letters.length, 0),
@@ -187,9 +242,11 @@ export const tabs = [
     lists: [
       {
         kind: 'audit',
-        filters,
+        filters: [...filters, 'actor', 'action', 'target'],
+        target: ({ target }) => [target],
         empty: 'No audit record yet. Refunds, changes of codes and all denials leave one.',
         statuses: ({ result }) => [result],
+        states: ['allow', 'deny'],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Action', ({ action }) => opener(element('b', {}, action)), 'line'],
@@ -206,10 +263,28 @@ export const tabs = [
       },
     ],
   },
+  {
+    name: 'Found',
+    lists: [
+      {
+        kind: 'found',
+        asks: ['tenant', ...range],
+        empty: 'Nothing was found.',
+        inOrder: true,
+        columns: [
+          ['Time', ({ at }) => time(at)],
+          ['Kind', ({ what }) => badge(what.replace('_', ' '))],
+          ['What', ({ summary }) => opener(summary), 'main'],
+          tenant,
+          correlation,
+        ],
+      },
+    ],
+  },
 ]
 
-/** Shows the latest dead letters of a queue with their reasons, and a button that returns all to the queue. */
-function deadLetters({ id, dead_letters: letters }) {
+/** Shows the latest dead letters of a queue with their reasons, and how all of them return to the queue. */
+function deadLetters({ id, dead_letters: letters, commands }) {
   if (letters.length === 0) return 'no dead letters'
   const redrive = button('Redrive', async () => {
     redrive.disabled = true
@@ -217,7 +292,7 @@ function deadLetters({ id, dead_letters: letters }) {
     redrive.textContent = (await act('redrive', id)) ?? 'Redriven'
   })
   const shown = letters.slice(-10).toReversed()
-  const items = shown.map(({ at, body, reason, attempts }) =>
+  const items = shown.map(({ at, body, reason, attempts, ...letter }) =>
     element(
       'li',
       {},
@@ -228,12 +303,20 @@ function deadLetters({ id, dead_letters: letters }) {
         element('strong', {}, reason ?? 'its reason is no longer in the log'),
         attempts ? ` after ${attempts} attempts` : '',
       ),
-      code(cut(body, 300)),
+      body === undefined ? code(letter.id) : code(cut(body, 300)),
+      folded('Commands', ...commandsOf(letter)),
     ),
   )
   const older = letters.length - shown.length
   return [
-    element('p', {}, badge(String(letters.length), 'bad'), ' ', redrive),
+    element(
+      'p',
+      {},
+      badge(String(letters.length), 'bad'),
+      ' ',
+      about.actions.includes('redrive') ? redrive : '',
+    ),
+    folded('Command for all', ...commandsOf({ commands })),
     element('ol', {}, items),
     older > 0 ? element('p', { class: 'hint' }, `${older} older ones are not shown.`) : '',
   ]

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { activity, type Entry } from '#bin/console/activity.ts'
+import { type LocalSource, localSource } from '#bin/console/local.ts'
+import { activityFeed, links, mailFeed, payoutFeed, queueFeed } from '#bin/console/local-feeds.ts'
+import { startConsole } from '#bin/console/server.ts'
+import { entriesOf } from '#bin/console/table-entries.ts'
 import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
-import { activity, type Entry } from '#bin/local/console/activity.ts'
-import { type Console, startConsole } from '#bin/local/console/console.ts'
-import { activitySource, queueSource } from '#bin/local/console/sources.ts'
-import { entriesOf } from '#bin/local/console/table-entries.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
 import { deadLettersOutput } from '#lib/function-entries.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -20,15 +21,15 @@ describe('the activity', () => {
   const entry = (id: string, more: object = {}): Entry => ({ kind: 'mail', id, ...more })
 
   test('keeps the latest entries of a kind', () => {
-    const shown = activity(2)
+    const shown = activity({ mail: 2 })
     shown.add(['1', '2', '3'].map((id) => entry(id)))
-    expect(shown.entries().map(({ id }) => id)).toEqual(['2', '3'])
+    expect(shown.all('mail').map(({ id }) => id)).toEqual(['2', '3'])
   })
 
   test('replaces an entry by its id', () => {
     const shown = activity()
     shown.add([entry('1', { state: 'running' }), entry('1', { state: 'succeeded' })])
-    expect(shown.entries()).toEqual([entry('1', { state: 'succeeded' })])
+    expect(shown.all('mail')).toEqual([entry('1', { state: 'succeeded' })])
   })
 
   test('sends viewers only what has changed', () => {
@@ -86,6 +87,26 @@ describe('an item of the table', () => {
     expect(entriesOf(delivery, true)).toEqual([])
   })
 
+  test('that is a refund has its payout, and nothing that only its saga needs', () => {
+    const fields = {
+      id: 'r-1',
+      charge_id: 'ch_1',
+      amount: 5,
+      currency: 'EUR',
+      status: 'succeeded',
+      account: 'a',
+    }
+    const stored = { ...fields, tenant_id: 'acme', request: 'secret', provider_refund_id: 're_1', version: 1 }
+    const [entry] = entriesOf({
+      ...keyOf('acme', 'refund', '0192f3a4-5b6c-8d8e-9f01-23456789ab00'),
+      ...{ ...stored, created_at: '2026-11-23T10:00:00.000Z', updated_at: '2026-11-23T10:00:01.000Z' },
+    })
+    expect(entry).toEqual({
+      ...{ ...fields, kind: 'refund', tenant: 'acme', provider_refund_id: 're_1', outcome_at: undefined },
+      ...{ at: Date.UTC(2026, 10, 23, 10), updated_at: '2026-11-23T10:00:01.000Z' },
+    })
+  })
+
   test('that the console does not show is left out', () => {
     expect(entriesOf({ ...keyOf('acme', 'order', '0192f3a4-5b6c-8d8e-9f01-23456789ab00') })).toEqual([])
   })
@@ -107,12 +128,12 @@ describe('a dead letter', () => {
     const file = join(folder, 'activity.jsonl')
     await writeFile(file, `${lineOf(4, 'amount: string')}${lineOf(5, 'amount: number')}`)
     engine = await startHttpServer((_, response) => response.end(JSON.stringify({ messages })))
-    const failures = new Map()
-    await activitySource(file, failures).read()
+    const known = links()
+    await activityFeed(file, known).read()
     const outputs = { [deadLettersOutput('webhooks')]: url }
     const access = { aws_endpoint: engine.url, region: 'us-east-1', outputs }
     const keys = { access_key_id: 'local', secret_access_key: 'local' }
-    queues = await queueSource({ ...access, ...keys } as unknown as ServiceFile, failures).read()
+    queues = await queueFeed({ ...access, ...keys } as unknown as ServiceFile, known).read()
   })
   afterAll(async () => {
     await engine.stop()
@@ -128,10 +149,120 @@ describe('a dead letter', () => {
   })
 })
 
+describe('the local run', () => {
+  let folder: string
+  let engine: HttpServer
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'commerce-feeds-'))
+    const mail = { MessageId: 'ses-1', To: ['ada@example.com'], Subject: 'S', BodyText: 'T', Timestamp: 7 }
+    const other = { ...mail, MessageId: 'ses-2' }
+    const payout = { id: 're_1', created: 7, account: 'acct_1', charge: 'ch_1', amount: 5, currency: 'eur' }
+    const metadata = { refund_id: 'r-1', tenant_id: 'acme' }
+    engine = await startHttpServer((request, response) => {
+      const answer = request.url?.startsWith('/refunds')
+        ? { data: [{ ...payout, status: 'pending', metadata }] }
+        : { messages: { '000000000000': [mail, other] } }
+      response.end(JSON.stringify(answer))
+    })
+  })
+  afterAll(async () => {
+    await engine.stop()
+    await rm(folder, { recursive: true })
+  })
+
+  test('links a mail to its request', async () => {
+    const file = join(folder, 'mails.jsonl')
+    const known = links()
+    await writeFile(file, '{"kind":"mailed","id":"ses-1","message_id":"m-1"}\n')
+    expect(await activityFeed(file, known).read()).toEqual([])
+    known.mails.set('m-1', { correlation_id: 'c-1', state: 'sent' })
+    const aws = {
+      endpoint: engine.url,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'local', secretAccessKey: 'l' },
+    }
+    const shown = { kind: 'mail', at: 7000, to: 'ada@example.com', subject: 'S', text: 'T' }
+    expect(await mailFeed(aws, known).read()).toEqual([
+      { ...shown, id: 'ses-1', correlation_id: 'c-1', state: 'sent' },
+      { ...shown, id: 'ses-2' },
+    ])
+  })
+
+  test('links a refund of the provider to ours', async () => {
+    const [payout] = await payoutFeed(engine.url).read()
+    expect(payout).toMatchObject({
+      kind: 'payout',
+      id: 're_1',
+      status: 'pending',
+      refund_id: 'r-1',
+      tenant: 'acme',
+    })
+  })
+
+  describe('with more requests than are kept', () => {
+    let source: LocalSource
+    const at = Date.UTC(2026, 10, 23)
+    beforeAll(async () => {
+      const file = join(folder, 'requests.jsonl')
+      const lines = Array.from({ length: 1200 }, (_, index) => {
+        const correlation_id = `c-${index}`
+        const error_code = index % 2 ? null : 'X'
+        const log = {
+          kind: 'log',
+          at: at + index,
+          function: 'f',
+          line: JSON.stringify({ correlation_id, tenant: `t-${index % 3}` }),
+        }
+        const request = {
+          kind: 'request',
+          at: at + index,
+          path: '/',
+          status: index % 2 ? 200 : 404,
+          error_code,
+          correlation_id,
+        }
+        return [log, request].map((one) => `${JSON.stringify(one)}\n`).join('')
+      })
+      await writeFile(file, lines.join(''))
+      const access = { base_url: engine.url, aws_endpoint: engine.url, region: 'us-east-1', outputs: {} }
+      const keys = { access_key_id: 'local', secret_access_key: 'local' }
+      source = localSource({ ...access, ...keys, table: 'table', event_bus: 'bus', webhook_secret: '' }, file)
+    })
+    afterAll(() => source.stop())
+
+    test('reads all of them, the newest first', async () => {
+      const found: (string | null | undefined)[] = []
+      for (let cursor: string | undefined, complete = false; !complete; ) {
+        const reading = await source.read({ kind: 'request', cursor })
+        expect(reading.entries.length).toBeLessThanOrEqual(500)
+        found.push(...reading.entries.map(({ correlation_id }) => correlation_id))
+        ;({ cursor, complete } = reading)
+      }
+      expect(found).toEqual(Array.from({ length: 1200 }, (_, index) => `c-${1199 - index}`))
+    })
+
+    test.each([
+      ['a tenant', { tenant: 't-1' }, 400],
+      ['a class of statuses', { status: '4xx' }, 600],
+      ['an error code', { code: 'X' }, 600],
+      ['a correlation id', { correlation: 'c-7' }, 1],
+      ['a time', { from: at + 10, to: at + 20 }, 10],
+    ])('reads those of %s', async (_, filter, expected) => {
+      const entries: Entry[] = []
+      for (let cursor: string | undefined, complete = false; !complete; ) {
+        const reading = await source.read({ kind: 'request', ...filter, cursor })
+        entries.push(...reading.entries)
+        ;({ cursor, complete } = reading)
+      }
+      expect(entries).toHaveLength(expected)
+    })
+  })
+})
+
 describe('the console', () => {
   let folder: string
   let port: number
-  let console: Console
+  let source: LocalSource
   let site: ServedSite
   let token: string
   beforeAll(async () => {
@@ -148,7 +279,8 @@ describe('the console', () => {
       line: JSON.stringify({ correlation_id: 'a', code: 'X' }),
     }
     await writeFile(join(folder, 'activity.jsonl'), `${JSON.stringify(log)}\n{"kind":"requ`)
-    console = startConsole(service, join(folder, 'activity.jsonl'))
+    source = localSource(service, join(folder, 'activity.jsonl'))
+    const console = startConsole(source)
     const pages = await console.pages(
       new Map([['index.html', '<nav><a href="index.html">Reference</a></nav>']]),
     )
@@ -157,7 +289,7 @@ describe('the console', () => {
     token = /name="console-token" content="([\w-]{43})"/.exec(page)?.[1] ?? ''
   })
   afterAll(async () => {
-    console.stop()
+    source.stop()
     await site.stop()
     await rm(folder, { recursive: true })
   })

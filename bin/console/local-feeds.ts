@@ -12,17 +12,17 @@ import { deadLettersOutput, queueOutput } from '#lib/function-entries.ts'
 import type { FaultDescription } from '#shared/platform/base/failure.ts'
 import type { JobLine } from '#shared/platform/base/log.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
-import type { Item } from '#shared/platform/table/keys.ts'
-import type { DeployedStack } from '../../commands/deployment.ts'
-import { type Subscription, subscribe } from '../../commands/published-events.ts'
-import type { LocalAws } from '../environment.ts'
-import { ownJson, sentMails } from '../mail.ts'
-import { accessOf, type ServiceFile } from '../service-file.ts'
+import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import type { DeployedStack } from '../commands/deployment.ts'
+import { type Subscription, subscribe } from '../commands/published-events.ts'
+import type { LocalAws } from '../local/environment.ts'
+import { ownJson, sentMails } from '../local/mail.ts'
+import { accessOf, type ServiceFile } from '../local/service-file.ts'
 import type { Entry } from './activity.ts'
 import { entriesOf } from './table-entries.ts'
 
 /** A part of the local run that the console reads again and again. */
-export interface Source {
+export interface Feed {
   name: string
   /** The pause between two reads. */
   milliseconds: number
@@ -30,18 +30,52 @@ export interface Source {
   read(): Promise<Entry[]>
 }
 
-/** Why messages of queues failed last, by their ids, which dead letters keep. */
-export type Failures = Map<string, { reason: string; attempts: number }>
+/** What one feed learns for another. */
+export interface Links {
+  /** Why messages of queues failed last, by their ids, which dead letters keep. */
+  failures: Map<string, { reason: string; attempts: number }>
+  /** The ids of messages of the service, by those that the mail service gave their mails. */
+  messages: Map<string, string>
+  /** The correlation ids and states of mails, by the ids of their messages. */
+  mails: Map<string, Pick<Entry, 'correlation_id' | 'state'>>
+}
 
-/** Failures beyond this number are forgotten, the oldest first. */
-const maxFailures = 1000
+export function links(): Links {
+  return { failures: new Map(), messages: new Map(), mails: new Map() }
+}
 
-/** Returns the requests and log lines that the engine appends to its file. Adds the failures that they report. */
-export function activitySource(file: string, failures: Failures): Source {
+/** Links beyond this number are forgotten, the oldest first. */
+const maxLinks = 10_000
+
+function link<Value>(map: Map<string, Value>, id: string, value: Value): void {
+  map.set(id, value)
+  if (map.size > maxLinks) map.delete(map.keys().next().value ?? '')
+}
+
+/** Returns the requests and log lines that the engine appends to its file. Adds the failures and mails that they report. */
+export function activityFeed(
+  file: string,
+  known: Links,
+): Feed & {
+  /** Returns the entry of the next line, if it has one. */
+  parse(line: string): Entry[]
+} {
   let [offset, rest, lines] = [0, '', 0]
+  const parse = (line: string): Entry[] => {
+    lines += 1
+    const { message_id, ...entry } = { id: String(lines), ...JSON.parse(line) }
+    if (entry.kind === 'mailed') {
+      if (message_id) link(known.messages, entry.id, message_id)
+      return []
+    }
+    const shown = asEntry(entry)
+    addFailure(shown, known)
+    return [shown]
+  }
   return {
     name: 'requests',
     milliseconds: 100,
+    parse,
     async read() {
       const handle = await open(file)
       try {
@@ -51,12 +85,7 @@ export function activitySource(file: string, failures: Failures): Source {
         // A character of several bytes may be cut off: JSON of the engine is ASCII only.
         const complete = `${rest}${buffer.toString('latin1')}`.split('\n')
         rest = complete.pop() ?? ''
-        return complete.map((line) => {
-          lines += 1
-          const entry = asEntry({ id: String(lines), ...JSON.parse(line) })
-          addFailure(entry, failures)
-          return entry
-        })
+        return complete.flatMap(parse)
       } finally {
         await handle.close()
       }
@@ -76,16 +105,15 @@ function asEntry(entry: Entry): Entry {
   }
 }
 
-function addFailure({ fields }: Entry, failures: Failures): void {
+function addFailure({ fields }: Entry, { failures }: Links): void {
   const { message_id: id, fault, attempt } = (fields ?? {}) as Partial<JobLine> & { fault?: FaultDescription }
   if (id === undefined || fault === undefined) return
   const reason = [fault.name, fault.message].filter(Boolean).join(': ')
-  failures.set(id, { reason, attempts: attempt ?? 1 })
-  if (failures.size > maxFailures) failures.delete(failures.keys().next().value ?? '')
+  link(failures, id, { reason, attempts: attempt ?? 1 })
 }
 
 /** Subscribes to the event bus. Reading it waits up to 20 s for the next event. */
-export function eventSource(access: DeployedStack['access'], bus: string): Source {
+export function eventFeed(access: DeployedStack['access'], bus: string): Feed {
   let subscription: Promise<Subscription> | undefined
   return {
     name: 'events',
@@ -98,8 +126,8 @@ export function eventSource(access: DeployedStack['access'], bus: string): Sourc
   }
 }
 
-/** Reads the stream of the table from its start. */
-export function tableSource(access: DeployedStack['access'], TableName: string): Source {
+/** Reads the stream of the table from its start. Adds the states of mails. */
+export function tableFeed(access: DeployedStack['access'], TableName: string, { mails }: Links): Feed {
   const streams = new DynamoDBStreamsClient(access)
   let iterator: string | undefined
   return {
@@ -114,7 +142,11 @@ export function tableSource(access: DeployedStack['access'], TableName: string):
       iterator = NextShardIterator
       return Records.flatMap(({ dynamodb }) => {
         const { NewImage, OldImage = {} } = dynamodb ?? {}
-        return entriesOf(unmarshall(NewImage ?? OldImage) as Item, NewImage === undefined)
+        const item = unmarshall(NewImage ?? OldImage) as Item
+        const { message_id, correlation_id, state } = item
+        if (ownerOf(item.pk).entity === 'mail')
+          link(mails, String(message_id), { correlation_id: String(correlation_id), state })
+        return entriesOf(item, NewImage === undefined)
       })
     },
   }
@@ -130,16 +162,17 @@ async function startOf(streams: DynamoDBStreamsClient, TableName: string): Promi
   return (await streams.send(new GetShardIteratorCommand(from))).ShardIterator
 }
 
-/** Returns the mails that the engine accepted instead of sending them. */
-export function mailSource(aws: LocalAws): Source {
+/** Returns the mails that the engine accepted instead of sending them. A password reset has no correlation id. */
+export function mailFeed(aws: LocalAws, { messages, mails }: Links): Feed {
   return {
     name: 'mail',
     milliseconds: 500,
     async read() {
-      const mails = await sentMails(aws)
-      return mails.map(({ at, to, ...mail }) => ({
+      const sent = await sentMails(aws)
+      return sent.map(({ at, to, ...mail }) => ({
         kind: 'mail',
         ...mail,
+        ...mails.get(messages.get(mail.id) ?? ''),
         at: Date.parse(at),
         to: to.join(', '),
       }))
@@ -147,9 +180,13 @@ export function mailSource(aws: LocalAws): Source {
   }
 }
 
-/** Returns the refunds that the local payment provider paid. */
-export function payoutSource(endpoint: string): Source {
-  type Refund = { id: string; created: number } & Record<string, unknown>
+/** Returns the refunds of the local payment provider. */
+export function payoutFeed(endpoint: string): Feed {
+  type Refund = {
+    id: string
+    created: number
+    metadata: { refund_id?: string; tenant_id?: string }
+  } & Record<string, unknown>
   return {
     name: 'payment provider',
     milliseconds: 500,
@@ -158,18 +195,24 @@ export function payoutSource(endpoint: string): Source {
       if (!response.ok) throw new Error(`/refunds returned ${response.status}`)
       const { data } = (await response.json()) as { data: Refund[] }
       // The provider lists the newest first.
-      return data.toReversed().map(({ id, created, account, charge, amount, currency, status }) => ({
-        kind: 'payout',
-        id,
-        at: created * 1000,
-        ...{ account, charge, amount, currency, status },
-      }))
+      return data
+        .toReversed()
+        .map(({ id, created, account, charge, amount, currency, status, metadata }) => ({
+          ...{
+            kind: 'payout',
+            id,
+            at: created * 1000,
+            refund_id: metadata.refund_id,
+            tenant: metadata.tenant_id,
+          },
+          ...{ account, charge, amount, currency, status },
+        }))
     },
   }
 }
 
 /** Returns how many messages each queue holds, and the dead letters themselves. Looking at a message does not take it. */
-export function queueSource(service: ServiceFile, failures: Failures): Source {
+export function queueFeed(service: ServiceFile, { failures }: Links): Feed {
   const { outputs } = service
   interface Message {
     MessageId: string
