@@ -51,11 +51,13 @@ test('a known and an unknown address, and all rejected codes, cost the same work
     await verify(open, 'not a code'),
   ]
   const [unknown] = outcomes
-  // The throttles read and write, the code is read and its item written, and the failure is counted.
+  // The throttles read and write, the last of them a window that is new for this source. The code is read and its item
+  // written, and the failure is counted.
   expect(unknown?.work).toEqual([
     'GetItem',
     'UpdateItem',
     'UpdateItem',
+    'PutItem',
     'GetItem',
     'TransactWriteItems Put',
     'UpdateItem',
