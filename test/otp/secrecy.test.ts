@@ -70,7 +70,7 @@ test('a known and an unknown address, and all rejected codes, cost the same work
   const request = (email: string) => workOf(() => requestCode(service, email, how()))
   const [fresh, again] = [await request(newEmail()), await request(open)]
   const afterSpent = await request(spent)
-  expect(fresh.work).toEqual(['UpdateItem', 'UpdateItem', 'GetItem', 'TransactWriteItems Put,Put'])
+  expect(fresh.work).toEqual(['UpdateItem', 'UpdateItem', 'PutItem', 'GetItem', 'TransactWriteItems Put,Put'])
   expect([again.work, afterSpent.work]).toEqual([fresh.work, fresh.work])
   expect([again.answer.status, again.answer.body?.length]).toEqual([202, fresh.answer.body?.length])
 })
