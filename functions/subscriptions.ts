@@ -48,6 +48,7 @@ export const subscriptions: readonly Subscription[] = [
     description: 'Publish the events in the stream of the table',
     source: { stream: 'outbox' },
     uses: ['bus.publish'],
+    table: { get: ['subscribed-tenants'] },
     impact: 'Subscribers receive no events of the service.',
   },
   {
@@ -187,10 +188,10 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['deliveries.send'],
     table: {
-      get: ['blocked-tenants'],
+      get: ['blocked-tenants', 'subscribed-tenants'],
       getMany: ['subscriber', 'subscriber_health'],
       query: ['registered-subscriber', 'waiting_delivery'],
-      update: ['subscriber_health'],
+      put: ['subscribed-tenants'],
       delete: ['waiting_delivery'],
     },
     impact: 'Retries after more than 15 minutes and the events of resumed subscribers wait.',

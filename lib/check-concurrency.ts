@@ -3,7 +3,7 @@ import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { provisionedExecutions, takenExecutions } from './provisioned-concurrency.ts'
-import type { Stage } from './stage.ts'
+import { reservedConcurrency, type Stage } from './stage.ts'
 
 /** AWS Lambda keeps this part of an account's quota for functions without a reservation. */
 export const minUnreserved = 100
@@ -11,13 +11,10 @@ export const minUnreserved = 100
 /** Of the slots of an import step, the imports of one tenant hold one of so many at most. */
 const tenantDivisor = 4
 
-/** Of the processes that send deliveries, the slow calls of one tenant hold one of so many at most. */
-const deliveriesDivisor = 10
-
 /**
  * Rejects a profile whose quota cannot hold the reserved and the provisioned concurrency of the stage, that provisions
- * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step or its slow
- * deliveries more than a tenth of the senders, or whose imports could not end in their time.
+ * more than is reserved, that lets one tenant's imports hold more than a quarter of the slots of a step, or whose imports
+ * could not end in their time.
  * @throws ProfileError that names every such setting at once
  */
 export function checkConcurrency(stage: Stage, settings: Settings, source: string): void {
@@ -26,7 +23,6 @@ export function checkConcurrency(stage: Stage, settings: Settings, source: strin
     ...quotaProblems(stage, settings),
     ...provisionedProblems(stage, settings),
     ...importProblems(stage, settings),
-    ...deliveryProblems(stage, settings),
   ]
   if (problems.length === 0) return
   const lines = problems.map((problem) => `  ${problem}`)
@@ -47,7 +43,8 @@ function quotaProblems(stage: Stage, settings: Settings): string[] {
   ]
 }
 
-function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): string[] {
+function provisionedProblems(stage: Stage, settings: Settings): string[] {
+  const concurrency = reservedConcurrency(stage, settings) ?? {}
   const key = 'limits.provisionedConcurrency'
   const provisioned = Object.entries(provisionedExecutions(settings))
   return provisioned.flatMap(([name, count]) => {
@@ -58,20 +55,6 @@ function provisionedProblems({ concurrency = {} }: Stage, settings: Settings): s
         ]
       : []
   })
-}
-
-/** A process works until the slowest call of its batch ends, so one slow call holds it. */
-function deliveryProblems({ concurrency }: Stage, settings: Settings): string[] {
-  const all = concurrency?.['deliveries.send']
-  if (all === undefined) return []
-  const key = 'deliveries.slowCalls'
-  const { perTenant } = settings[key]
-  const most = Math.floor(all / deliveriesDivisor)
-  return perTenant > most
-    ? [
-        `${key}: slow calls of one tenant could hold ${perTenant} of the ${all} processes of deliveries.send: choose at most ${most}`,
-      ]
-    : []
 }
 
 function importProblems({ concurrency }: Stage, settings: Settings): string[] {

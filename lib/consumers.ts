@@ -14,7 +14,7 @@ import { grantKey } from './key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from './queues.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
-import type { Stage } from './stage.ts'
+import { reservedConcurrency, type Stage } from './stage.ts'
 
 /**
  * How often a function that reads the table's stream tries a batch before the dead-letter queue. Lambda waits longer before each
@@ -35,7 +35,7 @@ export function consumers(
   deployment: Deployment,
   subscriptions: readonly Subscription[],
 ): Consumer[] {
-  const { stage, resources } = deployment
+  const { stage, settings, resources } = deployment
   return subscriptions.map(({ name, description, uses, table, source }) => {
     const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
@@ -77,7 +77,7 @@ export function consumers(
       const queue = resources.queues[source.queue]
       if (source.daily) scheduleDaily({ handler, name }, queue.queue, deployment)
       feedFromQueue({ handler, invoked }, queue, {
-        maxConcurrency: stage.concurrency?.[name],
+        maxConcurrency: reservedConcurrency(stage, settings)?.[name],
         batchSize: source.daily ? 1 : 10,
         enabled: deployment.freeze === undefined,
       })

@@ -39,17 +39,17 @@ export function eventBus(scope: Construct, stage: Stage, settings: Settings, key
 }
 
 /**
- * Sends the events of the service to the queue from which subscribers outside AWS get them. A message belongs to the group
- * of its tenant, so the queue serves other tenants before the flood of one. A replay of the bus is left out: it would reach
- * the subscribers of all tenants. What the rule cannot send has the form of a message of the queue, so its dead letters are
- * redriven with those of the queue.
+ * Sends the events that name the queue (see relay-events/handler.ts) to the queue from which subscribers outside AWS get them.
+ * A message belongs to the group of its tenant, so the queue serves the few events of other tenants before the many of one. A
+ * replay of the bus is left out: it would reach the subscribers of all tenants. What the rule cannot send has the form of a
+ * message of the queue, so its dead letters are redriven with those of the queue.
  * https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_SqsParameters.html
  */
 export function feedSubscribers(scope: Construct, bus: EventBus, { queue, deadLetters }: WorkQueue): void {
   const rule = new Rule(scope, 'PublishedEventsRule', {
     eventBus: bus,
     description: 'Events of this stage for subscribers outside AWS.',
-    eventPattern: { source: ['commerce-api'] },
+    eventPattern: { source: ['commerce-api'], resources: [queue.queueArn] },
     targets: [
       {
         bind: () => ({

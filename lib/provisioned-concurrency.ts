@@ -1,6 +1,6 @@
 import { functionOf, routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Concurrency, Stage } from './stage.ts'
+import { type Concurrency, reservedConcurrency, type Stage } from './stage.ts'
 
 /**
  * Returns the executions that the setting keeps ready, by the name of the function. A function of several operations
@@ -17,7 +17,8 @@ export function provisionedExecutions(settings: Settings): Concurrency {
 }
 
 /** Returns the executions of a quota that other functions cannot use: reserved, and provisioned without a reservation. */
-export function takenExecutions({ concurrency = {} }: Stage, settings: Settings) {
+export function takenExecutions(stage: Stage, settings: Settings) {
+  const concurrency = reservedConcurrency(stage, settings) ?? {}
   const provisioned = Object.entries(provisionedExecutions(settings))
   const sum = (counts: readonly number[]) => counts.reduce((total, one) => total + one, 0)
   return {

@@ -73,7 +73,10 @@ export const rights: Record<Right, Access> = {
   'bus.publish': {
     actions: ['events:PutEvents'],
     on: ({ bus }) => bus.eventBusArn,
-    variables: ({ bus }) => ({ EVENT_BUS_NAME: bus.eventBusName }),
+    variables: ({ bus, queues }) => ({
+      EVENT_BUS_NAME: bus.eventBusName,
+      PUBLISHED_EVENTS_QUEUE_ARN: queues.published_events.queue.queueArn,
+    }),
   },
   'queues.send': {
     actions: ['sqs:SendMessage'],

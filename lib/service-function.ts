@@ -9,7 +9,7 @@ import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from 
 import { environmentOf, grantUses, type Uses } from './grants.ts'
 import type { Resources } from './rights.ts'
 import { serviceLog } from './service-log.ts'
-import { deploymentName, hasAlarms, metricsNamespace, type Stage } from './stage.ts'
+import { deploymentName, hasAlarms, metricsNamespace, reservedConcurrency, type Stage } from './stage.ts'
 
 /** What all functions of one deployment have in common. */
 export interface Deployment {
@@ -46,7 +46,7 @@ export function serviceFunction(
   const code = codes[name]
   if (!code) throw new Error(`the function ${name} was not bundled`)
   const isStopped = freeze !== undefined && stoppedFunctions(freeze).has(name)
-  const concurrency = isStopped ? 0 : stage.concurrency?.[name]
+  const concurrency = isStopped ? 0 : reservedConcurrency(stage, settings)?.[name]
   const logGroup = serviceLog(scope, `${id}Log`, { stage, key: resources.key })
   const role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
-import { deliveryStates } from '#shared/subscribers/delivery.ts'
+import { deliveryStates } from '#shared/deliveries/delivery.ts'
 import { type Define, stack, tenant } from './options.ts'
 import { printRecord, withProgress } from './output.ts'
 import { anyTenant, ask, correlationId, from, limit, to, verbose } from './question-options.ts'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Option } from '@commander-js/extra-typings'
 import type { Settings } from '#shared/settings/register.ts'
 import { defineAddresses } from './address-commands.ts'
+import { defineConsole } from './console-command.ts'
 import { defineDeadLetters } from './dead-letter-commands.ts'
 import { defineFreeze } from './freeze-commands.ts'
 import {
@@ -23,6 +24,7 @@ import { onStopSignal } from './stop-signal.ts'
 
 /** Defines the commands of operators on a whole deployment, and those that describe it. */
 export function defineDeploymentCommands(define: Define): void {
+  defineConsole(define)
   defineVerify(define)
   defineDeadLetters(define)
   defineAddresses(define)

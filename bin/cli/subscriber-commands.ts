@@ -25,7 +25,7 @@ export function defineSubscriberCommands(define: Define): void {
 function defineCreate(define: Define): void {
   define(
     'subscribers create',
-    'Register an endpoint that receives events of a tenant, and print its id and the secret that signs them. The secret cannot be printed again. The URL is https and leads to public addresses; on the local run it may also lead to this machine.',
+    'Register an endpoint that receives events of a tenant, and print its id and the secret that signs them. The secret cannot be printed again. The URL is https and leads to public addresses; on the local run it may also lead to this machine. The command ends after some seconds: the subscriber gets all events that are published from then on.',
     'subscribers create --tenant acme --url https://shop.acme.example/hooks --events "order.placed,refund.*"',
     'subscribers create --tenant acme --url https://shop.acme.example/hooks --events "*"',
   )
@@ -39,7 +39,12 @@ function defineCreate(define: Define): void {
     .addOption(stack)
     .action(async ({ tenant, url, events, stack }) => {
       const { createSubscriberOf } = await import('../commands/subscribers/registry.ts')
-      printRecord(await createSubscriberOf(await operatorOf(stack), { tenant, url, events }))
+      const operator = await operatorOf(stack)
+      const created = await withProgress((report) => {
+        report('register it, and wait until its events are looked for')
+        return createSubscriberOf(operator, { tenant, url, events })
+      })
+      printRecord(created)
     })
 }
 

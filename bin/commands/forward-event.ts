@@ -1,7 +1,7 @@
+import { firstBytes } from '#shared/deliveries/call-subscriber.ts'
+import { bodyOf } from '#shared/deliveries/delivery.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { firstBytes } from '#shared/subscribers/call-subscriber.ts'
-import { bodyOf } from '#shared/subscribers/delivery.ts'
 import { signingHeaders } from '#shared/subscribers/signing-secret.ts'
 
 /** An endpoint that gets events as a subscriber does. */

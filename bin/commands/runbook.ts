@@ -32,7 +32,7 @@ docs/examples/operator-unmask-policy.json, too.
 
 All that is known under one id, as a timeline: a correlation id, an order, a refund, a code, an API key. Commands read the time that you
 name, such as \`--from 7d\` or \`--from 2026-01-30T12:00:00Z --to 2026-01-31T12:00:00Z\`; \`--verbose\` prints what that took.
-Lists without \`--tenant\` show what waits or has failed in any tenant.
+Lists without \`--tenant\` show what waits or has failed in any tenant. \`npx commerce console --stack STACK\` answers the same in a browser.
 
 ${fenced('sh', questions.map(([question, command]) => `npx commerce ${command} --stack STACK    # ${question}`).join('\n'))}
 # Freeze first

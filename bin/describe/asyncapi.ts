@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
+import { pingType, pingVersion } from '#shared/deliveries/delivery.ts'
 import {
   defineEvent,
   type EventDefinition,
@@ -9,7 +10,6 @@ import {
 } from '#shared/platform/events/event-definition.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pingType, pingVersion } from '#shared/subscribers/delivery.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
 import { pascalCase, withNamedSchemas } from './openapi/components.ts'

@@ -20,7 +20,8 @@ Changes behaviors for which the engine has no setting:
 * An update of a nested stack forgets the attributes of the resources that it does not change.
 * The engine does not describe from which table, and to which time, a table was restored.
 * The engine has no access log. Each request, and each log line of a function as it is written, becomes
-  a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads.
+  a line of JSON in the file LOCAL_ENGINE_ACTIVITY, which the console reads. It also forgets the tags of mails:
+  the file says which mail has which.
 """
 
 import collections
@@ -38,7 +39,7 @@ import urllib.parse
 from ministack import app
 from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 from ministack.core.lambda_runtime import Worker
-from ministack.services import apigateway_v1, cloudformation, cognito, dynamodb, lambda_svc, sts
+from ministack.services import apigateway_v1, cloudformation, cognito, dynamodb, lambda_svc, ses_v2, sts
 from ministack.services.cloudformation import provisioners
 
 sys.dont_write_bytecode = True  # of the next modules, which are in the repository
@@ -186,7 +187,17 @@ def record_activity() -> None:
             worker._stderr_queue.put(text)
             record(kind="log", at=time.time() * 1000, function=worker.func_name, line=text)
 
+    send = ses_v2.handle_request
+
+    async def send_recorded(method, path, headers, body, query_params):
+        status, _, sent_body = response = await send(method, path, headers, body, query_params)
+        if status == 200 and method == "POST" and path.rstrip("/").endswith("/outbound-emails"):
+            tags = {tag["Name"]: tag["Value"] for tag in json.loads(body).get("EmailTags", [])}
+            record(kind="mailed", id=json.loads(sent_body)["MessageId"], message_id=tags.get("message_id"))
+        return response
+
     apigateway_v1.handle_execute = execute_recorded
+    ses_v2.handle_request = send_recorded
     Worker._read_stderr = read_and_record
 
 

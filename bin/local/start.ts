@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { loadSettings } from '../build/settings-file.ts'
 import { issueToken } from '../commands/token.ts'
+import { localSource } from '../console/local.ts'
+import { type Console, startConsole } from '../console/server.ts'
 import { referenceSite, type ServedSite, serveSite } from '../describe/reference/site.ts'
 import { addressesIn, withFreePorts } from './addresses.ts'
-import { type Console, startConsole } from './console/console.ts'
 import { directoryOf, type LocalService, secondsSince, startLocalService } from './local-service.ts'
 import { StartFailure } from './process.ts'
 import {
@@ -70,7 +71,7 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
   const ports = { port, moved: asked !== undefined, directory: directoryOf(port) }
   const settings = await withFreePorts(profile, ports)
   const local = await startLocalService({ port, settings, signal: stopped })
-  const shown = startConsole(local.service, local.activityFile)
+  const source = localSource(local.service, local.activityFile)
   let reference: ServedSite | undefined
   try {
     const token = await issueToken(
@@ -80,7 +81,7 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
       },
       settings,
     ).catch((thrown: Error) => thrown)
-    reference = await startPages(local.service, settings, token, shown)
+    reference = await startPages(local.service, settings, token, startConsole(source))
     printWelcome(local.service, { token, seconds: secondsSince(started), reference: reference?.url })
     writeServiceFile(local.service)
     await untilStopped(local, stopped)
@@ -88,7 +89,7 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
   } finally {
     removeServiceFile(local.service.aws_endpoint)
     await reference?.stop()
-    shown.stop()
+    source.stop()
     await local.stop()
   }
 }

@@ -12,6 +12,17 @@ const purging = [
 ]
 const watchQueue = ['sqs:CreateQueue', 'sqs:DeleteMessage', 'sqs:DeleteQueue', 'sqs:GetQueueAttributes']
 const inspected = ['dynamodb:GetItem', 'sqs:ChangeMessageVisibility', 'sqs:GetQueueAttributes']
+/** The lists, the timeline of one thing, and the console. */
+const finding = [
+  'cloudformation:ListStackResources',
+  'dynamodb:BatchGetItem',
+  'dynamodb:Query',
+  'logs:GetQueryResults',
+  'logs:StartQuery',
+  'secretsmanager:GetSecretValue',
+  'sqs:ReceiveMessage',
+  ...inspected,
+]
 const releases = ['cloudformation:ListStackResources', 'lambda:ListAliases', 'lambda:ListVersionsByFunction']
 /** The removal of provisioned concurrency, and its return. */
 const provisioning = [
@@ -61,16 +72,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   ],
   'webhook send': ['secretsmanager:GetSecretValue'],
   'webhook secret': ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'],
-  find: [
-    'cloudformation:ListStackResources',
-    'dynamodb:BatchGetItem',
-    'dynamodb:Query',
-    'logs:GetQueryResults',
-    'logs:StartQuery',
-    'secretsmanager:GetSecretValue',
-    'sqs:ReceiveMessage',
-    ...inspected,
-  ],
+  find: finding,
   'audit list': ['dynamodb:Query'],
   'operations list': ['dynamodb:BatchGetItem', 'dynamodb:Query'],
   'orders erase': ['dynamodb:ConditionCheckItem', 'dynamodb:GetItem', ...audited],
@@ -111,6 +113,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
   'refunds list': ['dynamodb:BatchGetItem', 'dynamodb:Query'],
   'refunds settle': ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:Query', ...audited],
   'refunds reconcile': ['dynamodb:GetItem', 'dynamodb:Query', 'secretsmanager:GetSecretValue', ...audited],
+  console: finding,
   verify: [
     'dynamodb:DescribeContinuousBackups',
     'dynamodb:DescribeTable',

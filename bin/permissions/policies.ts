@@ -18,11 +18,9 @@ const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
 const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*', 'ProbeSecret*'].map(
   (name) => ofService('secretsmanager', `secret:${name}`),
 )
+const logGroupsOfFunctions = ofService('logs', 'log-group:commerce-*')
+const logGroups = [logGroupsOfFunctions, ofService('logs', 'log-group:aws-waf-logs-commerce-*')]
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
-
-const logGroups = ['commerce-*', 'aws-waf-logs-commerce-*'].map((name) =>
-  ofService('logs', `log-group:${name}`),
-)
 
 /** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
 const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
@@ -95,6 +93,13 @@ const encrypting = {
 
 const table = ofService('dynamodb', 'table/commerce-*')
 
+/** `find` and the console hash the text of a code. */
+const readKeyOfCodes: Statement = {
+  Sid: 'ReadTheKeyOfCodes',
+  Action: 'secretsmanager:GetSecretValue',
+  Resource: ofService('secretsmanager', 'secret:CodesSecret*'),
+}
+
 /** Permissions for the commands of the AWS CLI in the runbook and in the docs, and for the dashboard. */
 const procedures: readonly Statement[] = [
   {
@@ -160,12 +165,7 @@ const procedures: readonly Statement[] = [
     Resource: ofService('sqs', 'commerce-*-EventBusDeadLetters*'),
   },
   { Sid: 'FollowAReplay', Action: 'events:DescribeReplay', Resource: '*' },
-  {
-    // `find` hashes the text of a code.
-    Sid: 'ReadTheKeyOfCodes',
-    Action: 'secretsmanager:GetSecretValue',
-    Resource: ofService('secretsmanager', 'secret:CodesSecret*'),
-  },
+  readKeyOfCodes,
   {
     Sid: 'DescribeSecrets',
     Action: 'secretsmanager:DescribeSecret',
@@ -191,6 +191,34 @@ export function operatorPolicy(): object {
   const asked = [...firstActions, ...dataActions].filter((action) => !ofProcedures.includes(action))
   const actions = [...Object.values(commandActions).flat(), ...asked]
   return policy([...statementsFor(actions), ...procedures])
+}
+
+/** Returns the policy of those who look at a stage through the console, and change nothing. */
+export function consolePolicy(): object {
+  const statements = statementsFor(commandActions.console ?? [])
+  const narrower: Record<string, readonly Statement[]> = {
+    UseSecrets: [readKeyOfCodes],
+    // A message that is received is hidden from others for a while, which only dead letters may be.
+    WorkOnQueues: [
+      {
+        Sid: 'LookAtDeadLetters',
+        Action: ['sqs:ChangeMessageVisibility', 'sqs:ReceiveMessage'],
+        Resource: ofService('sqs', 'commerce-*DeadLetters*'),
+      },
+      {
+        Sid: 'CountMessages',
+        Action: 'sqs:GetQueueAttributes',
+        Resource: ofService('sqs', 'commerce-*'),
+      },
+    ],
+  }
+  return policy(
+    statements.flatMap((one) => {
+      if (one.Sid === 'QueryLogs') return [{ ...one, Resource: logGroupsOfFunctions }]
+      if (one.Sid === keySid) return [{ ...one, Action: ['kms:Decrypt', 'kms:DescribeKey'] }]
+      return narrower[one.Sid] ?? [one]
+    }),
+  )
 }
 
 /** Returns the policy for emergencies, in addition to that of operators: queries that show the addresses of callers. */
@@ -227,6 +255,8 @@ function statementsFor(all: readonly string[]): Statement[] {
   return [...statements, ...keyStatement(actions)]
 }
 
+const keySid = 'UseTheKeyThroughTheseServices'
+
 function keyStatement(actions: readonly string[]): Statement[] {
   const services = Object.entries(encrypting)
     .filter(([, expression]) => actions.some((action) => expression.test(action)))
@@ -236,7 +266,7 @@ function keyStatement(actions: readonly string[]): Statement[] {
     .concat('ReEncryptFrom', 'ReEncryptTo')
     .map((name) => `kms:${name}`)
   const Condition = { StringLike: { 'kms:ViaService': services }, ...ofServiceKey }
-  return [{ Sid: 'UseTheKeyThroughTheseServices', Action, Resource: ofService('kms', 'key/*'), Condition }]
+  return [{ Sid: keySid, Action, Resource: ofService('kms', 'key/*'), Condition }]
 }
 
 function passRole(Sid: string, role: string, service: string): Statement {

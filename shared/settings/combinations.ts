@@ -171,13 +171,6 @@ const combinations: readonly [SettingKey, Combination][] = [
   ],
   ['otp.code', attempts],
   ['discount.cartOwners', cartOwners],
-  [
-    'deliveries.slowCalls',
-    (settings) => [
-      settings['deliveries.slowCalls'].afterMilliseconds >= settings['deliveries.timeoutSeconds'] * 1000 &&
-        'no call is slow: afterMilliseconds must be below deliveries.timeoutSeconds',
-    ],
-  ],
   ['deliveries.retentionDays', retention],
   [
     'api.gatewayAddress',

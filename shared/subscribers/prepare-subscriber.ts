@@ -23,7 +23,10 @@ export interface Prepared {
   issued?: { secret: string; sealed: string }
   /** In the order of `reseal`; null for a secret that cannot be opened. */
   resealed: (string | null)[]
-  settings: Pick<Settings, 'subscribers.maxPerTenant' | 'subscribers.secretOverlapSeconds'>
+  settings: Pick<
+    Settings,
+    'deliveries.retentionDays' | 'subscribers.maxPerTenant' | 'subscribers.secretOverlapSeconds'
+  >
 }
 
 interface Context extends Pick<WorkContext, 'settings' | 'clock' | 'versionedKey'> {
@@ -42,6 +45,7 @@ export async function prepareSubscriber(
   const prepared: Prepared = {
     resealed: [],
     settings: {
+      'deliveries.retentionDays': settings['deliveries.retentionDays'],
       'subscribers.maxPerTenant': settings['subscribers.maxPerTenant'],
       'subscribers.secretOverlapSeconds': settings['subscribers.secretOverlapSeconds'],
     },

@@ -4,6 +4,7 @@ import { type Item, type Key, keyOf, partitionsOf, pendingKeyOf } from '../platf
 import { type Change, create, inState, remove, type Table, type Write } from '../platform/table/table.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
+import { forgetSubscribedTenants } from './subscribed-tenants.ts'
 import { isSubscriberUrl } from './subscriber-address.ts'
 
 /**
@@ -124,12 +125,13 @@ export function countRegistration(tenant: string, counted: number): Change {
   }
 }
 
-/** Writes a new subscriber with its entry, by which the sweeps find the subscribers of all tenants. */
+/** Writes a new subscriber with its entry, by which the sweep finds the subscribers of all tenants. */
 export function createSubscriber(subscriber: Subscriber): Write[] {
   const { id, tenant_id: tenant } = subscriber
   return [
     create({ ...keyOf(tenant, 'subscriber', id), ...subscriber }),
     create({ ...pendingKeyOf('registered-subscriber', id), tenant }),
+    forgetSubscribedTenants,
   ]
 }
 

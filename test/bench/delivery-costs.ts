@@ -1,11 +1,11 @@
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
+import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
-import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber } from '#shared/subscribers/subscriber.ts'
-import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import type { Service } from '#test/support/service.ts'
 import { type Cost, metered } from './meter.ts'
@@ -80,9 +80,9 @@ export async function runDeliveries(
   const start = systemClock.now()
   let late = 0
   let { settings } = runtime
-  const context = () => {
+  const context = (table = open()) => {
     const clock = { ...systemClock, now: () => start + late }
-    return { ...runtime, settings, table: open(), clock, now: clock.now }
+    return { ...runtime, settings, table, clock, now: clock.now }
   }
   const run = async (what: string, work: () => Promise<unknown>) => {
     queue = []
@@ -90,10 +90,10 @@ export async function runDeliveries(
     messages.push(queue.length)
   }
   const fanOut = () => Promise.all(createDeliveries([JSON.stringify({ detail: event })], context(), send))
-  const sweep = () => sweepDeliveries(context(), send)
+  const sweep = (table = open()) => sweepDeliveries(context(table), send)
   const deliver = (response: SubscriberResponse) => {
     const bodies = queue.map(({ body }) => body)
-    const sending = { call: async () => response, sign: async () => ({}), send, recent: new Map() }
+    const sending = { call: async () => response, sign: async () => ({}), send }
     return () => Promise.all(sendDeliveries(bodies, context(), sending))
   }
   const ok = { status: 200, answer: 'ok' }
@@ -111,12 +111,13 @@ export async function runDeliveries(
     },
   }
 
-  await run('sweep no subscribers', sweep)
-  await run('look for the subscribers of an event, without any', fanOut)
+  await sweep(unmeasured)
+  await run('sweep no subscribers', () => sweep())
   // Another id could share its partition with the slots of the tenant, which would add to the load of both.
   const subscriber = subscriberOf({ id: '0192f3a4-5b6c-7d8e-9f01-23456789ab01' })
   await unmeasured.transact(createSubscriber(subscriber))
-  await run('sweep a subscriber without waiting deliveries', sweep)
+  await sweep(unmeasured)
+  await run('sweep a subscriber without waiting deliveries', () => sweep())
   await run('queue the delivery of an event', fanOut)
   await run('deliver it at the first attempt', deliver(ok))
   event.event_id = 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a02'
@@ -125,7 +126,7 @@ export async function runDeliveries(
   await run('fail again', deliver(failing))
   await run('fail again, with a retry that waits in the table', deliver(failing))
   late = 3_600_000
-  await run('queue a waiting delivery, with the sweep of its subscriber', sweep)
+  await run('queue a waiting delivery, with the sweep of its subscriber', () => sweep())
   await run('deliver it at a later attempt', deliver(ok))
   event.event_id = 'b6f7c5f2-3a7e-5c1d-8a44-6f0f5a1d9a03'
   const schedule = settings['deliveries.schedule']

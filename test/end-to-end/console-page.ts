@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { loadSettings } from '#bin/build/settings-file.ts'
+import { type LocalSource, localSource } from '#bin/console/local.ts'
+import { startConsole } from '#bin/console/server.ts'
 import { referenceSite, type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
-import { type Console, startConsole } from '#bin/local/console/console.ts'
 import { startBrowser } from '#test/support/browser.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import type { Deployment, Send } from './deployment.ts'
 
@@ -12,14 +15,15 @@ const as = { tenant: 'watched', role: 'Editor', sub: 'watched-user' }
 /** The console in a real browser, during calls of the deployed stack. */
 export function consolePage(deployment: () => Deployment): void {
   let browser: Browser
-  let console: Console
+  let source: LocalSource
   let site: ServedSite
   let page: Page
   const errors: string[] = []
   const receivers: HttpServer[] = []
   beforeAll(async () => {
     const { base_url, origin, activityFile, settings } = deployment()
-    console = startConsole(deployment(), activityFile)
+    source = localSource(deployment(), activityFile)
+    const console = startConsole(source)
     const pages = await console.pages(await referenceSite(await loadSettings(settings)))
     site = await serveSite(pages, origin, base_url, console.answer)
     browser = await startBrowser()
@@ -33,7 +37,7 @@ export function consolePage(deployment: () => Deployment): void {
   afterAll(async () => {
     await browser?.close()
     await site?.stop()
-    console?.stop()
+    source?.stop()
     await Promise.all(receivers.map((receiver) => receiver.stop()))
   })
 
@@ -64,7 +68,7 @@ export function consolePage(deployment: () => Deployment): void {
     await (await row('request', 'watched-order')).locator('.open').click()
     await page.locator('#detail ol[data-kind=event] li').nth(1).waitFor()
     const events = await page.locator('#detail ol[data-kind=event] summary').allInnerTexts()
-    expect(events.map((text) => text.replace(/^\S+ /, '')).toSorted()).toEqual([
+    expect(events.map((text) => text.replace(/^\S+ \S+ /, '')).toSorted()).toEqual([
       'order.created v1',
       'order.placed v1',
     ])
@@ -96,8 +100,8 @@ export function consolePage(deployment: () => Deployment): void {
   test('a refund appears as paid by the provider, and in the ledger', async () => {
     await post('/v1/refunds', { charge_id: 'ch_watched', amount: 700 })
     await openTab('money')
-    expect(await (await row('payout', 'ch_watched')).innerText()).toContain('700 EUR')
-    expect(await (await row('ledger', 'ch_watched')).innerText()).toContain('700 EUR')
+    expect(await (await row('payout', 'ch_watched')).innerText()).toContain('7.00 EUR')
+    expect(await (await row('ledger', 'ch_watched')).innerText()).toContain('7.00 EUR')
   })
 
   test('the bar of an import reaches its end', async () => {
@@ -158,6 +162,57 @@ export function consolePage(deployment: () => Deployment): void {
     await openTab('audit')
     expect(await (await row('audit', 'delivery.resend')).innerText()).toContain('allow')
     await run('subscribers', 'delete', String(subscriber?.id), ...of, '--yes')
+  })
+
+  describe('of a stack, by its command', () => {
+    let running: ReturnType<Deployment['start']>
+    let stage: Page
+    beforeAll(async () => {
+      const port = await freePort()
+      running = deployment().start('console', '--port', String(port))
+      const [printed] = await once(running.stdout, 'data')
+      stage = await browser.newPage({ viewport: { width: 1400, height: 900 } })
+      stage.setDefaultTimeout(200_000)
+      stage.on('pageerror', (error) => errors.push(error.message))
+      await stage.goto(JSON.parse(String(printed)).link)
+      await stage.waitForSelector('#connection.good')
+    }, 240_000)
+    afterAll(async () => {
+      const ended = once(running, 'exit')
+      running.kill()
+      await ended
+    })
+    /** Returns the row of a list with a text. The logs are written after the response, so the view is read again. */
+    const rowOf = async (address: string, kind: string, text: string) => {
+      await stage.evaluate(`location.hash = ${JSON.stringify(address)}`)
+      const found = stage.locator(`table[data-kind=${kind}] tbody tr`, { hasText: text }).first()
+      for (; !(await found.isVisible()); await stage.waitForTimeout(1000))
+        await stage.locator('#filters button[type=submit]').click()
+      return found
+    }
+    const of = (tab: string) => `#${tab}?tenant=${as.tenant}`
+
+    test.each([
+      ['a denied request', 'requests', 'request', 'watched-denial', /POST \/v1\/refunds\s+403/],
+      ['the record of a denial', 'audit', 'audit', 'watched-denial', /deny: AUTHZ\.role\.denied/],
+      ['a refund in units of its currency', 'money', 'refund', 'ch_watched', /7\.00 EUR\s+succeeded/],
+      ['an import with its rejected rows', 'operations', 'operation', 'PARTIAL', /1 imported, 1 rejected/],
+      ['a delivery with its attempts', 'deliveries', 'delivery', 'watched-delivery', /succeeded/],
+    ])('shows %s', async (_, tab, kind, text, shown) => {
+      expect(await (await rowOf(of(tab), kind, text)).innerText()).toMatch(shown)
+    })
+
+    test('shows the command that resends a delivery', async () => {
+      await (await rowOf(of('deliveries'), 'delivery', 'watched-delivery')).locator('.open').click()
+      const line = await stage.locator('#detail .command', { hasText: 'deliveries resend' }).innerText()
+      expect(line).toMatch(/npx commerce deliveries resend [\w-]+ --tenant watched --stack commerce-local/)
+    })
+
+    test('finds everything about a correlation id', async () => {
+      const found = await rowOf('#found?what=watched-order', 'found', 'order.placed')
+      expect(await found.innerText()).toContain('event')
+      await rowOf('#found?what=watched-order', 'found', 'orders.create 201')
+    })
   })
 
   test('the page reported no error', () => {

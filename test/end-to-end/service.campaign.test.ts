@@ -21,6 +21,7 @@ import { subscribersOverHttp } from './subscribers-over-http.ts'
 
 /** Commands that these tests do not run. Others compare the calls of some of them, or run their code with recorded answers. */
 const runElsewhere = [
+  'console',
   'env',
   'runbook',
   'events replay',

@@ -1,16 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { maxDelaySeconds } from '#shared/deliveries/schedule-delivery.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { maxDelaySeconds } from '#shared/subscribers/delivery-queue.ts'
 import { startSubscriberEndpoint } from '#test/support/subscriber-endpoint.ts'
 import type { Deployment } from './deployment.ts'
 
-/**
- * How long an accepted order may take to reach its subscribers. A busy machine takes a few orders for a flood, whose messages
- * return to the queue.
- */
+/** How long an accepted order may take to reach its subscribers: the longest delay of a message, and some runs of the sweep. */
 const maxMilliseconds = (maxDelaySeconds + 200) * 1000
 /** The time limit of a test that waits for them. */
 export const missingTimeout = maxMilliseconds + 100_000

@@ -16,7 +16,12 @@ import { placeOrder } from '#test/support/place-order.ts'
 import { startService } from '#test/support/service.ts'
 import { localSettings } from '#test/support/settings.ts'
 
-const bus = await startFakeBus()
+/** The item with the tenants that have subscribers; none at first. */
+let subscribed: () => object = () => {
+  throw new Error('unavailable')
+}
+const bus = await startFakeBus({ 'DynamoDB_20120810.GetItem': () => ({ Item: marshall(subscribed()) }) })
+Object.assign(process.env, { TABLE_NAME: 'table', PUBLISHED_EVENTS_QUEUE_ARN: 'queue' })
 const aside: { reason: string }[] = []
 beforeEach(() => {
   aside.length = 0
@@ -53,6 +58,23 @@ test('an event that the bus does not accept is delivered again', async () => {
   const orders = await service.items('acme', 'order')
   bus.accepts = (event) => !event.includes(String(orders[1]?.id))
   expect(await relay(recordsOf(orders))).toEqual(failedAt('1'))
+})
+
+test('the events of tenants that may have subscribers name the queue that looks for them', async () => {
+  const service = await startService()
+  for (const tenant of ['acme', 'rival']) await placeOrder(service, tenant)
+  const orders = await Promise.all(['acme', 'rival'].map((tenant) => service.items(tenant, 'order')))
+  const named = async () => {
+    bus.events = []
+    await relay(recordsOf(orders.flat()))
+    return new Set(
+      bus.events.map(({ Detail, Resources }) => `${JSON.parse(Detail).data.tenant_id} ${Resources}`),
+    )
+  }
+  // The list cannot be read.
+  expect(await named()).toEqual(new Set(['acme queue', 'rival queue']))
+  subscribed = () => ({ tenants: ['acme'] })
+  expect(await named()).toEqual(new Set(['acme queue', 'rival ']))
 })
 
 test('a task for a queue that the release does not know is set aside, and the others are queued', async () => {

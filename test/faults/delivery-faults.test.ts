@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import {
   type DeliveryService,
   startDeliveries,
   startTime,
   steadySettings,
-} from '#test/subscribers/delivery-service.ts'
+} from '#test/deliveries/delivery-service.ts'
 import { connectionError, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
 

@@ -92,7 +92,7 @@ export async function useFaultyService(options: FaultyServiceOptions = {}): Prom
 /** Expects a retryable failure in the envelope, with the headers of its status. */
 export function expectRetryable({ status, headers, json }: Answer): void {
   const code = status === 503 ? 'DEPENDENCY.unavailable' : 'DEPENDENCY.timeout'
-  expect({ status, body: json }).toEqual({
+  expect({ status, body: json }).toMatchObject({
     status: status === 503 ? 503 : 504,
     body: {
       error: {

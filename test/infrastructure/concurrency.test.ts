@@ -3,7 +3,7 @@ import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { checkConcurrency } from '#lib/check-concurrency.ts'
 import { functionEntries, pascalCase, unknownRoute } from '#lib/function-entries.ts'
-import { stageNamed } from '#lib/stage.ts'
+import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
 import { refusalMilliseconds } from '#shared/login/sign-in.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -83,7 +83,7 @@ describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) =
   })
 
   test('the reservations are those that are checked against the quota', () => {
-    const { concurrency = {} } = stageNamed(stage)
+    const concurrency = reservedConcurrency(stageNamed(stage), settings) ?? {}
     expect(Object.keys(functionEntries())).toEqual(expect.arrayContaining(Object.keys(concurrency)))
     expect([...reserved].sort()).toEqual(
       Object.entries(concurrency)
@@ -98,10 +98,8 @@ describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) =
 })
 
 describe('a profile is refused', () => {
-  const reserved = Object.values(stageNamed('prod').concurrency ?? {}).reduce((sum, one) => sum + one, 0)
-  const slow = (perTenant: number) => ({
-    'deliveries.slowCalls': { perTenant, afterMilliseconds: 1000 },
-  })
+  const concurrency = reservedConcurrency(stageNamed('prod'), localSettings) ?? {}
+  const reserved = Object.values(concurrency).reduce((sum, one) => sum + one, 0)
   const large = { 'imports.maxRows': 1_697_600 }
 
   test.each<[string, string, Partial<Settings>, Partial<Settings>, ...string[]]>([
@@ -127,13 +125,6 @@ describe('a profile is refused', () => {
       { 'imports.writeUnitsPerSecond': 1667, ...large },
       { 'imports.writeUnitsPerSecond': 1666, ...large },
       'imports.writeUnitsPerSecond … imports.rows … 1667 … imports.maxRows',
-    ],
-    [
-      'the slow calls of one tenant could hold more than a tenth of the senders',
-      'staging',
-      slow(5),
-      slow(6),
-      'deliveries.slowCalls … 6 … deliveries.send … 5',
     ],
   ])('if %s', (_, stage, good, bad, ...problems) => {
     expect(problemsOf(stage, good)).toEqual([])

@@ -117,10 +117,14 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       EventPattern: { source: ['commerce-api'] },
       RetentionDays: settings['events.replay'].archiveDays,
     },
-    // Subscribers outside AWS get whole events, and no replay of the bus.
+    // Subscribers outside AWS get whole events, of tenants that have some, and no replay of the bus.
     PublishedEventsRule: {
       EventBusName: '<EventBus>',
-      EventPattern: { source: ['commerce-api'], 'replay-name': [{ exists: false }] },
+      EventPattern: {
+        source: ['commerce-api'],
+        resources: ['<PublishedEvents.Arn>'],
+        'replay-name': [{ exists: false }],
+      },
       Targets: [
         { Arn: '<PublishedEvents.Arn>', DeadLetterConfig: { Arn: '<PublishedEventsDeadLetters.Arn>' } },
       ],

@@ -24,6 +24,7 @@ test('resources with data have the logical ids of the first release', () => {
   ].flatMap((type) => resourcesOf(template, type).map(([id]) => id))
   expect(ids.sort()).toEqual([
     'BackupVault3A9C5852',
+    'CodesSecret102C4477',
     'CursorsSecret0AA8413B',
     'EventBus7B8748AA',
     'Files8E6940B8',

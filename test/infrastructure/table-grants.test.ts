@@ -5,6 +5,7 @@ import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
+import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { declaredUses } from './declared-uses.ts'
 import { allows, policyOf, statementsOnTable } from './role-policies.ts'
 import { templatesOf } from './synthesis.ts'
@@ -43,6 +44,7 @@ const samples = new Map<PartitionKind, string>([
   ['blocked-tenants', blockedTenantsKey.pk],
   ['import_pace', paceKey.pk],
   ['restored', restoredKey.pk],
+  ['subscribed-tenants', subscribedTenantsKey.pk],
 ])
 
 describe.each(declared)('$name', ({ name, table, statements }) => {

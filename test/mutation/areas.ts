@@ -21,19 +21,14 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/discounts/amounts.test.ts'],
   },
   deliveries: {
-    sources: [
-      'shared/subscribers/{*deliver{y,ies}*,call-subscriber,record-attempt,subscriber-health,tenant-share}.ts',
-    ],
-    tests: [
-      'test/subscribers/{delivery,delivery-queue,messages,call-subscriber,record-attempt,send-deliveries}.test.ts',
-      'test/subscribers/{breaker,tenant-share,subscriber-health,sweep-deliveries}.test.ts',
-      'test/operators/deliveries.test.ts',
-    ],
+    sources: ['shared/deliveries/*.ts'],
+    tests: ['test/deliveries/*.test.ts', 'test/operators/deliveries.test.ts'],
   },
   subscribers: {
-    sources: ['shared/subscribers/{{disable,prepare}-subscriber,signing-secret,subscriber{,-address}}.ts'],
+    sources: ['shared/subscribers/*.ts'],
     tests: [
-      'test/subscribers/{subscriber,signing-secret,send-deliveries}.test.ts',
+      'test/subscribers/*.test.ts',
+      'test/deliveries/send-deliveries.test.ts',
       'test/operators/subscribers.test.ts',
     ],
   },

@@ -5,12 +5,12 @@ import { replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.t
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
 import { testSubscriber } from '#bin/commands/subscribers/test-subscriber.ts'
+import type { Delivery } from '#shared/deliveries/delivery.ts'
+import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { blockedTenantsPut } from '#shared/platform/identity/blocked-tenants.ts'
-import type { Delivery } from '#shared/subscribers/delivery.ts'
-import { queuedDelivery } from '#shared/subscribers/delivery-queue.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
-import { type DeliveryService, startDeliveries } from '#test/subscribers/delivery-service.ts'
+import { type DeliveryService, startDeliveries } from '#test/deliveries/delivery-service.ts'
 import { naming } from '#test/support/naming.ts'
 import { reachTo } from './reach-to.ts'
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
       },
     },
     name: 'jane',
-    prepare: () => Promise.reject(new Error('not part of this test')),
+    prepare: async () => ({ resealed: [], settings: service.settings }),
     send: async (message) => service.put(queuedDelivery(message)),
   }
   subscriber = await service.add()
@@ -237,6 +237,38 @@ describe('deliveries resend', () => {
     await resend({ ...operator, send: async () => {} }, 'acme', sk)
     await service.runFor(120)
     expect(eventsReceived()).toEqual([event_id, event_id])
+  })
+
+  test('calls once if the sweep runs before its message is received', async () => {
+    const { sk } = await deliver()
+    await resend(operator, 'acme', sk)
+    await service.sweep()
+    await service.run()
+    await service.runFor(120)
+    expect(service.received).toHaveLength(2)
+  })
+
+  test('shortly before the delivery would expire has all attempts of the schedule', async () => {
+    const { sk, expires_at } = await deliver()
+    service.clock.advance((expires_at - 3600) * 1000 - service.clock.now())
+    service.respond = () => ({ status: 500, answer: '' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    await service.runFor(60 * 3600)
+    expect((await listed())[0]).toMatchObject({ state: 'failed', latest: '500', attempted: 9 })
+  })
+
+  test('that is held until the delivery expires has failed, and calls nobody', async () => {
+    const { sk } = await deliver()
+    await service.change(subscriber, { state: 'paused' })
+    await resend(operator, 'acme', sk)
+    await service.run()
+    const [{ expires_at } = { expires_at: 0 }] = await service.deliveries()
+    service.clock.advance(expires_at * 1000 - service.clock.now())
+    await service.change(subscriber, { state: 'active' })
+    await service.runFor(120)
+    expect((await listed({ status: 'failed' }))[0]).toMatchObject({ id: sk, latest: 'expired' })
+    expect(service.received).toHaveLength(1)
   })
 
   test.each([

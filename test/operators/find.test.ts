@@ -3,11 +3,11 @@ import { make } from '#bin/commands/api-keys.ts'
 import { find, type Timeline } from '#bin/commands/ask/find.ts'
 import type { LogLine } from '#bin/commands/ask/search-logs.ts'
 import { deadLettersAt } from '#bin/commands/dead-letters.ts'
+import { newDelivery } from '#shared/deliveries/delivery.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { logOf } from '#shared/platform/base/log.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { newDelivery } from '#shared/subscribers/delivery.ts'
 import { admin, codeCalls, editor, made } from '#test/codes/code-calls.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { fakeQueue } from '#test/support/fake-queue.ts'
@@ -94,7 +94,7 @@ describe('find', () => {
       new Set(['together-1', undefined]),
     )
     expect(timeline.found.map((one) => one.id).toSorted()).toEqual([json.id, id].toSorted())
-    expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 700 EUR of ch_together'])
+    expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_together'])
     expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id}`)
   })
 
@@ -106,7 +106,7 @@ describe('find', () => {
       const item = await service.table.get(keyOf('acme', 'refund', id))
       const timeline = await found(String(item?.[by]), 'acme')
       expect(timeline.found).toEqual([{ kind: 'refund', id, tenant: 'acme' }])
-      expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 700 EUR of ch_money'])
+      expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_money'])
     },
   )
 

@@ -13,6 +13,7 @@ import { readSubscriber } from '#bin/commands/subscribers/subscriber-operator.ts
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
+import { readSubscribedTenants, subscriberCheck } from '#shared/subscribers/subscribed-tenants.ts'
 import { changeSubscriber, findSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
 import { naming } from '#test/support/naming.ts'
 import { subscriberOperator, type TestOperator } from './subscriber-operators.ts'
@@ -84,6 +85,18 @@ describe('subscribers create', () => {
     const { id } = await created()
     const entries = await pendingEntries(operator.table, 'registered-subscriber')
     expect(entries.filter(({ sk }) => sk === id)).toMatchObject([{ tenant }])
+  })
+
+  test('returns when every relay knows of the subscriber', async () => {
+    newTenant()
+    const read = subscriberCheck(operator.clock)
+    const { version } = await readSubscribedTenants(operator.table)
+    const condition = version === undefined ? { absent: true as const } : { matches: { version } }
+    const pk = 'subscribed-tenants'
+    await operator.table.put({ item: { pk, sk: pk, tenants: [], version: (version ?? 0) + 1 }, condition })
+    expect((await read(operator.table))(tenant)).toBe(false)
+    await create()
+    expect((await read(operator.table))(tenant)).toBe(true)
   })
 
   test('refuses one subscriber more than subscribers.maxPerTenant', async () => {

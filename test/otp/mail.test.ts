@@ -64,6 +64,7 @@ describe('the mail of a code', () => {
     expect(aws.mails).toEqual([
       {
         FromEmailAddress: 'no-reply@example.com',
+        EmailTags: [{ Name: 'message_id', Value: id }],
         Destination: { ToAddresses: [email] },
         Content: {
           Simple: {

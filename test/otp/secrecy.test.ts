@@ -51,11 +51,13 @@ test('a known and an unknown address, and all rejected codes, cost the same work
     await verify(open, 'not a code'),
   ]
   const [unknown] = outcomes
-  // The throttles read and write, the code is read and its item written, and the failure is counted.
+  // The throttles read and write, the last of them a window that is new for this source. The code is read and its item
+  // written, and the failure is counted.
   expect(unknown?.work).toEqual([
     'GetItem',
     'UpdateItem',
     'UpdateItem',
+    'PutItem',
     'GetItem',
     'TransactWriteItems Put',
     'UpdateItem',
@@ -68,7 +70,7 @@ test('a known and an unknown address, and all rejected codes, cost the same work
   const request = (email: string) => workOf(() => requestCode(service, email, how()))
   const [fresh, again] = [await request(newEmail()), await request(open)]
   const afterSpent = await request(spent)
-  expect(fresh.work).toEqual(['UpdateItem', 'UpdateItem', 'GetItem', 'TransactWriteItems Put,Put'])
+  expect(fresh.work).toEqual(['UpdateItem', 'UpdateItem', 'PutItem', 'GetItem', 'TransactWriteItems Put,Put'])
   expect([again.work, afterSpent.work]).toEqual([fresh.work, fresh.work])
   expect([again.answer.status, again.answer.body?.length]).toEqual([202, fresh.answer.body?.length])
 })

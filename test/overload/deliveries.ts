@@ -1,12 +1,11 @@
+import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
+import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
-import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { createSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
-import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
-import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { memoryTable } from '#test/simulation/memory-table.ts'
 import { Random } from '#test/simulation/random.ts'
@@ -14,6 +13,7 @@ import { Scheduler } from '#test/simulation/scheduler.ts'
 import { clockOf } from '#test/support/clocks.ts'
 import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
+import { DeliveryQueue } from './delivery-queue.ts'
 import { between } from './functions.ts'
 
 /** Milliseconds of a call of the table, of the queue, and of a subscriber that is well. */
@@ -36,15 +36,15 @@ export interface DeliveryScenario {
   senders: number
   /** Events of one tenant that are published at once, after ten seconds. */
   burst: number
+  /** Events of that tenant in a second from then on; none if absent. */
+  rate?: number
   /** The subscribers that the events go to in turn; one if absent. */
   burstSubscribers?: number
   /** Milliseconds that each of them takes; without an end if it hangs. */
   burstMilliseconds: number
   seconds: number
-  /** Without the slots of slow calls, the breaker and the pauses after floods. */
-  unlimited?: boolean
-  /** Other settings. */
-  changes?: Partial<Settings>
+  /** Whether the queue of deliveries has no message groups. */
+  withoutGroups?: boolean
 }
 
 export interface DeliveryOutcome {
@@ -57,67 +57,23 @@ export interface DeliveryOutcome {
   othersAccepted: number
   /** The calls of the subscriber under load. */
   calls: number
-  /** The events of the burst that were accepted. */
+  /** The events of the tenant under load that were accepted. */
   accepted: number
   /** Milliseconds from the burst until the last of them was accepted. */
   lastAccepted: number
+  /** The p95 of their milliseconds from publication to acceptance. */
+  ownP95: number
+  /** Those that were accepted in a second, while they were published. */
+  acceptedASecond: number
 }
 
-interface GroupedMessage {
-  group: string
-  body: string
-}
-
-/**
- * A fair queue of SQS: a group with a tenth of the messages in flight, and at least 30 of them, is served after the others.
- * https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-fair-queues.html
- */
-class FairQueue {
-  readonly #waiting = new Map<string, GroupedMessage[]>()
-  readonly #inFlight = new Map<string, number>()
-
-  add(message: GroupedMessage): void {
-    const waiting = this.#waiting.get(message.group) ?? []
-    this.#waiting.set(message.group, waiting)
-    waiting.push(message)
-  }
-
-  take(most: number): GroupedMessage[] {
-    const all = [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0)
-    const isNoisy = (group: string) => (this.#inFlight.get(group) ?? 0) >= Math.max(30, all / 10)
-    const groups = [...this.#waiting].toSorted(
-      ([one], [other]) => Number(isNoisy(one)) - Number(isNoisy(other)),
-    )
-    const taken = groups.flatMap(([, waiting]) => waiting.slice(0, most)).slice(0, most)
-    for (const { group } of taken) {
-      this.#waiting.get(group)?.shift()
-      this.#inFlight.set(group, (this.#inFlight.get(group) ?? 0) + 1)
-    }
-    return taken
-  }
-
-  done(messages: readonly GroupedMessage[]): void {
-    for (const { group } of messages) this.#inFlight.set(group, (this.#inFlight.get(group) ?? 0) - 1)
-  }
-}
-
-/**
- * Sends events to subscribers by the service's own functions. The queue of events is fair, as on AWS. The queue of deliveries
- * delivers in order, and shares nothing fairly.
- */
+/** Sends events to subscribers by the service's own functions. The queue of events has no groups. */
 export async function playDeliveries(scenario: DeliveryScenario): Promise<DeliveryOutcome> {
-  const { seed, creators, senders, burst, burstMilliseconds, seconds, unlimited = false, changes } = scenario
-  const { burstSubscribers = 1 } = scenario
+  const { seed, creators, senders, burst, rate = 0, burstMilliseconds, seconds } = scenario
+  const { burstSubscribers = 1, withoutGroups = false } = scenario
   const random = new Random(seed)
   const scheduler = new Scheduler(epoch, false)
-  const settings: Settings = {
-    ...localSettings,
-    ...changes,
-    ...(unlimited && {
-      'deliveries.slowCalls': { perTenant: 100, afterMilliseconds: 10_000 },
-      'deliveries.breaker': { timeouts: 1e9, pauseSeconds: 1, maxPauseSeconds: 1 },
-    }),
-  }
+  const settings: Settings = { ...localSettings, 'deliveries.senders': senders }
   const store = new MemoryStore({ now: () => scheduler.now })
   const clock = clockOf(scheduler, random)
   const contextOf = () => ({
@@ -134,19 +90,17 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     log: { alert: () => {} } as never,
   })
 
-  const queue: string[] = []
-  /** Each process has its own memory. */
-  const idle: RecentWork[] = Array.from({ length: senders }, () => new Map())
+  const now = () => scheduler.now
+  const queue = new DeliveryQueue(!withoutGroups, now)
+  let freeSenders = senders
   let stopped = false
   const send = async (messages: readonly QueuedDelivery[]) => {
     await scheduler.sleep(between(queueMilliseconds, random))
-    for (const { body, delaySeconds = 0 } of messages) {
-      const arrive = () => {
-        queue.push(body)
+    for (const { body, group, delaySeconds = 0 } of messages)
+      scheduler.after(delaySeconds * 1000, () => {
+        queue.add({ body, group })
         startSenders()
-      }
-      scheduler.after(delaySeconds * 1000, arrive)
-    }
+      })
     return messages.map(() => false)
   }
   const publishedAt = new Map<string, number>()
@@ -172,37 +126,42 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     return { status: 204, answer: '' }
   }
 
+  /** Lets a free process work on a batch. */
+  function start(
+    from: DeliveryQueue,
+    work: (bodies: string[]) => Promise<unknown>[],
+    free: () => void,
+  ): boolean {
+    const messages = from.take(batchSize)
+    if (messages.length === 0) return false
+    const startedAt = scheduler.now
+    void Promise.all(work(messages.map(({ body }) => body)))
+      .catch((thrown) => scheduler.fail(thrown))
+      .then(() => {
+        from.done(messages, scheduler.now - startedAt)
+        free()
+      })
+    return true
+  }
+  const sending = { call, sign: async () => ({}), send }
+  const sendBatch = (bodies: string[]) => sendDeliveries(bodies, contextOf(), sending)
   function startSenders(): void {
-    while (queue.length > 0) {
-      const recent = idle.pop()
-      if (!recent) return
-      const messages = queue.splice(0, batchSize)
-      const sending = { call, sign: async () => ({}), send, recent }
-      void Promise.all(sendDeliveries(messages, contextOf(), sending))
-        .catch((thrown) => scheduler.fail(thrown))
-        .then(() => {
-          idle.push(unlimited ? new Map() : recent)
-          startSenders()
-        })
+    const free = () => {
+      freeSenders += 1
+      startSenders()
     }
+    while (freeSenders > 0 && start(queue, sendBatch, free)) freeSenders -= 1
   }
 
-  const events = new FairQueue()
+  const events = new DeliveryQueue(false, now)
   let freeCreators = creators
+  const createBatch = (bodies: string[]) => createDeliveries(bodies, contextOf(), send)
   function startCreators(): void {
-    while (freeCreators > 0) {
-      const messages = events.take(batchSize)
-      if (messages.length === 0) return
-      freeCreators -= 1
-      const bodies = messages.map(({ body }) => body)
-      void Promise.all(createDeliveries(bodies, contextOf(), send))
-        .catch((thrown) => scheduler.fail(thrown))
-        .then(() => {
-          events.done(messages)
-          freeCreators += 1
-          startCreators()
-        })
+    const free = () => {
+      freeCreators += 1
+      startCreators()
     }
+    while (freeCreators > 0 && start(events, createBatch, free)) freeCreators -= 1
   }
   const publish = (tenant: string, count: number) => {
     for (let n = 0; n < count; n += 1) {
@@ -228,6 +187,15 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
     }
   })
   scheduler.after(10_000, () => publish('greedy', burst))
+  if (rate > 0) arrivals.push(publishSteadily())
+  async function publishSteadily(): Promise<void> {
+    const own = random.fork('greedy')
+    await scheduler.sleep(10_000)
+    while (scheduler.now < epoch + seconds * 1000) {
+      await scheduler.sleep((-Math.log(1 - own.next()) / rate) * 1000)
+      publish('greedy', 1)
+    }
+  }
   const sweep = () => {
     if (stopped) return
     void sweepDeliveries(contextOf(), send)
@@ -235,7 +203,7 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
   }
   scheduler.after(sweepSeconds * 1000, sweep)
   try {
-    await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(120_000)))
+    await scheduler.runUntil(Promise.all(arrivals).then(() => scheduler.sleep(60_000)))
   } finally {
     stopped = true
   }
@@ -248,15 +216,21 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
       .flatMap(([id, at]) => (acceptedAt.has(id) ? [(acceptedAt.get(id) ?? 0) - at] : []))
       .toSorted((one, other) => one - other)
   const times = timesUntil(Number.POSITIVE_INFINITY)
-  const accepted = [...acceptedAt].filter(([id]) => id.startsWith('greedy')).map(([, at]) => at - fromBurst)
+  const own = [...acceptedAt].filter(([id]) => id.startsWith('greedy'))
+  const end = epoch + seconds * 1000
+  const inTime = own.filter(([, at]) => at >= fromBurst && at < end).length
   return {
     othersP95: p95Of(times),
     othersP95AtFirst: p95Of(timesUntil(fromBurst + 20_000)),
     othersMax: times.at(-1) ?? Number.NaN,
     othersAccepted: times.length / published.length,
     calls,
-    accepted: accepted.length,
-    lastAccepted: Math.max(...accepted),
+    accepted: own.length,
+    lastAccepted: own.reduce((last, [, at]) => Math.max(last, at - fromBurst), 0),
+    ownP95: p95Of(
+      own.map(([id, at]) => at - (publishedAt.get(id) ?? 0)).toSorted((one, other) => one - other),
+    ),
+    acceptedASecond: inTime / (seconds - 10),
   }
 }
 

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { stageNamed } from '#lib/stage.ts'
+import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 import { playSearches } from './searches.ts'
 
-const reserved = stageNamed('prod').concurrency ?? {}
+const reserved = reservedConcurrency(stageNamed('prod'), localSettings) ?? {}
 const quiet: Scenario = {
   ...{ seed: 1, scale: 0.02, slots: 1000, reserved },
   ...{ usual: share, peak: share, peakSeconds: 15, afterSeconds: 5 },

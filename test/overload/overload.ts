@@ -1,6 +1,8 @@
+import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { stageNamed } from '#lib/stage.ts'
-import { type DeliveryOutcome, type DeliveryScenario, playDeliveries } from './deliveries.ts'
+import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
+import { localSettings } from '#test/support/settings.ts'
+import { deliveryHead, deliveryRow, deliveryScenarios } from './delivery-rows.ts'
 import { playMixed } from './mixed-load.ts'
 import { type Outcome, play, type Scenario, share } from './scenario.ts'
 import { playSearches } from './searches.ts'
@@ -12,11 +14,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** Without what holds load back: 12 attempts against a throttle, no call shed, `Retry-After: 1`. */
     unlimited: { type: 'boolean', default: false },
+    /** How many seeds the rows of deliveries have. */
+    seeds: { type: 'string', default: '10' },
   },
 })
 const { unlimited } = values
 const scale = Number(values.scale)
-const reserved = stageNamed('prod').concurrency ?? {}
+const reserved = reservedConcurrency(stageNamed('prod'), localSettings) ?? {}
 const usual = {
   ...{ seed: Number(values.seed), scale, slots: 1000, reserved, unlimited },
   ...{ usual: 0.5, peakSeconds: 30, afterSeconds: 25 },
@@ -42,39 +46,12 @@ console.log(
 console.log('|---|---|---|---|---|---|---|')
 for (const [name, scenario] of Object.entries(scenarios)) console.log(rowOf(name, await play(scenario)))
 
-const sent = {
-  seed: Number(values.seed),
-  creators: reserved['deliveries.create'] ?? 20,
-  senders: reserved['deliveries.send'] ?? 50,
-  seconds: 70,
-  burst: 10_000,
-}
-const deliveries: Record<string, DeliveryScenario> = {
-  quiet: { ...sent, burst: 0, burstMilliseconds: 0 },
-  'a subscriber that hangs': { ...sent, burstMilliseconds: Number.POSITIVE_INFINITY },
-  'the same without cap and breaker': {
-    ...sent,
-    burstMilliseconds: Number.POSITIVE_INFINITY,
-    unlimited: true,
-  },
-  'one that takes 5 s': { ...sent, burstMilliseconds: 5000 },
-  '16 subscribers that take 5 s': { ...sent, burstMilliseconds: 5000, burstSubscribers: 16 },
-  '16 subscribers that hang': {
-    ...sent,
-    burstMilliseconds: Number.POSITIVE_INFINITY,
-    burstSubscribers: 16,
-  },
-  'a flood for one that takes 0.1 s': { ...sent, burstMilliseconds: 100 },
-  'a flood for one that takes 0.45 s': { ...sent, burstMilliseconds: 450 },
-  'a flood for one that takes 0.9 s': { ...sent, burstMilliseconds: 900 },
-  'no more than 200 for one that takes 0.3 s': { ...sent, burst: 200, burstMilliseconds: 300 },
-}
-console.log(
-  '\n| 10,000 events for | p95 of others in 20 s, ms | in 60 s, ms | slowest of others, ms | others accepted | calls | accepted | the last after, s |',
-)
-console.log('|---|---|---|---|---|---|---|---|')
-for (const [name, scenario] of Object.entries(deliveries))
-  console.log(deliveryRowOf(name, await playDeliveries(scenario)))
+const drawn = randomInt(1e9)
+const seeds = Array.from({ length: Number(values.seeds) }, (_, number) => number + 1)
+console.log(`\nthe seed drawn: ${drawn}`)
+for (const line of deliveryHead) console.log(line)
+for (const [name, scenario] of Object.entries(deliveryScenarios(localSettings)))
+  console.log(await deliveryRow(name, scenario, { seeds, drawn }))
 
 console.log('\n| shards | requests of the mix a second | other requests that succeeded |\n|---|---|---|')
 for (const shards of [1, 4, 16]) {
@@ -90,20 +67,6 @@ for (const searches of [1, 100]) {
   const outcome = await playSearches({ seed: Number(values.seed), searches, seconds: 30 })
   const parts = [outcome.reads, outcome.lists, outcome.searches].map((part) => part.toFixed(3))
   console.log(`| ${[searches, ...parts].join(' | ')} |`)
-}
-
-function deliveryRowOf(name: string, outcome: DeliveryOutcome): string {
-  const { othersP95AtFirst, othersP95, othersMax, othersAccepted, calls, accepted, lastAccepted } = outcome
-  const figures = [
-    othersP95AtFirst.toFixed(0),
-    othersP95.toFixed(0),
-    othersMax.toFixed(0),
-    othersAccepted.toFixed(3),
-    calls,
-    accepted,
-    accepted > 0 ? (lastAccepted / 1000).toFixed(1) : '',
-  ]
-  return `| ${[name, ...figures].join(' | ')} |`
 }
 
 function rowOf(name: string, outcome: Outcome): string {

@@ -1,9 +1,9 @@
-import type { SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { newDelivery } from '#shared/subscribers/delivery.ts'
+import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { newDelivery } from '#shared/deliveries/delivery.ts'
+import { slotsOf } from '#shared/deliveries/subscriber-health.ts'
 import { mayAdd, rotateSecret } from '#shared/subscribers/subscriber.ts'
 import { isSubscriberUrl } from '#shared/subscribers/subscriber-address.ts'
-import { breakerOf } from '#shared/subscribers/subscriber-health.ts'
-import { type DeliveryService, startDeliveries } from '#test/subscribers/delivery-service.ts'
+import { type DeliveryService, startDeliveries } from '#test/deliveries/delivery-service.ts'
 import { subscriberOf } from '#test/subscribers/subscribers.ts'
 import { type Row, settingsWith, testChanges } from './changes.ts'
 
@@ -32,29 +32,6 @@ async function attempts(service: DeliveryService, response: SubscriberResponse, 
 async function pause(service: DeliveryService) {
   await attempts(service, { status: 500, answer: '' }, 0)
   return Number((await service.deliveries())[0]?.next_at) - service.clock.now()
-}
-
-/** Sends six events to a subscriber whose calls are slow, and counts those that may continue. */
-async function slowCalls(service: DeliveryService) {
-  await service.add()
-  const ended = Promise.withResolvers<void>()
-  let afterMilliseconds: number | undefined
-  let permitted = 0
-  for (let n = 0; n < 6; n += 1) {
-    const answered = Promise.withResolvers<void>()
-    service.respond = async ({ slow }) => {
-      afterMilliseconds = slow.afterMilliseconds
-      const mayContinue = await slow.mayContinue()
-      permitted += mayContinue ? 1 : 0
-      answered.resolve()
-      await ended.promise
-      return mayContinue ? { status: 200, answer: '' } : { reason: 'no_slot' }
-    }
-    await service.publish()
-    await Promise.race([answered.promise, service.run()])
-  }
-  ended.resolve()
-  return { afterMilliseconds, permitted }
 }
 
 // biome-ignore format: a table of rows
@@ -89,17 +66,7 @@ const rows: Row<DeliveryService>[] = [
     await service.run()
     return (await service.subscriber(subscriber))?.state
   }, 'disabled'],
-  ['deliveries.slowCalls', { perTenant: 1, afterMilliseconds: 0 }, slowCalls, { afterMilliseconds: 0, permitted: 1 }],
-  ['deliveries.breaker', { timeouts: 1, pauseSeconds: 60, maxPauseSeconds: 60 }, async (service) => {
-    const { subscriber } = await attempts(service, { reason: 'timeout' }, 0)
-    return breakerOf(await service.health(subscriber), service.clock.now())
-  }, 'open'],
-  ['deliveries.putBackPerMinute', 10, async (service) => {
-    const subscriber = await service.add({ state: 'paused' })
-    for (let n = 0; n < 12; n += 1) await service.publish()
-    await service.change(subscriber, { state: 'active' })
-    return (await service.sweep()).queued
-  }, 10],
+  ['deliveries.senders', 20, ({ settings }) => slotsOf(settings), 2],
 ]
 
 testChanges(rows, (changes) => startDeliveries({ settings: settingsWith(changes) }))

@@ -1,6 +1,6 @@
+import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/deliveries/delivery.ts'
 import { keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/subscribers/delivery.ts'
 import { asSubscriber, type Subscriber, wants } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryWorld, type ReceivedCall, verifies } from './delivery-world.ts'
 import { check } from './violation.ts'
@@ -66,20 +66,23 @@ function checkSignatures(call: ReceivedCall, { subscribers }: DeliveryHistory): 
   }
 }
 
-/** No attempt is made before its time, or above the schedule. */
+/** No attempt is made above the schedule, or before the pause after the latest one. */
 function checkSchedule(
   { delivery, subscriberId, at }: ReceivedCall,
   { settings, subscribers }: DeliveryHistory,
 ): void {
   if (!delivery) return
-  const { attempted, attempted_before = 0, next_at = 0, event_id, state } = delivery
-  const most = settings['deliveries.schedule'].retriesAfterSeconds.length
-  const show = () => `${event_id} to ${subscriberId}: attempt ${attempted + 1}, ${next_at - at} ms early`
+  const { attempted, attempted_before = 0, attempts, event_id } = delivery
+  const { retriesAfterSeconds, jitter } = settings['deliveries.schedule']
+  const most = retriesAfterSeconds.length
+  const counted = attempted - attempted_before
+  const latest = attempts.at(-1)
+  const pause = (retriesAfterSeconds[counted - 1] ?? 0) * 1000 * (1 - jitter)
+  const earliest = latest && latest.reason !== 'no_slot' ? Date.parse(latest.at) + pause : 0
+  const show = () => `${event_id} to ${subscriberId}: attempt ${attempted + 1}, ${earliest - at} ms early`
   check(attempted - attempted_before <= most, 'no attempt above the schedule', show)
   const isTouched = subscribers.get(subscriberId)?.touched.has(event_id)
-  // A first attempt may be postponed while another copy of its message makes it.
-  const isRetry = state === 'waiting' && attempted > attempted_before
-  const isEarly = isRetry && next_at > at + 2 * skewMilliseconds + 1000
+  const isEarly = counted > 0 && earliest > at + 2 * skewMilliseconds + 1000
   check(!isEarly || isTouched === true, 'no attempt before its time', show)
 }
 

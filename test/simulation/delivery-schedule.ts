@@ -1,15 +1,15 @@
-import { timestamp } from '#shared/platform/base/clock.ts'
-import type { KeyName } from '#shared/platform/base/secrets.ts'
-import { keyOf } from '#shared/platform/table/keys.ts'
-import type { Write } from '#shared/platform/table/table.ts'
-import type { Settings } from '#shared/settings/register.ts'
 import {
   type DeliveredEvent,
   type Delivery,
   mayMove as deliveryMayMove,
   resendDelivery,
   skipDelivery,
-} from '#shared/subscribers/delivery.ts'
+} from '#shared/deliveries/delivery.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
+import type { KeyName } from '#shared/platform/base/secrets.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import type { Write } from '#shared/platform/table/table.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { newSecret, openSecret, sealSecret } from '#shared/subscribers/signing-secret.ts'
 import {
   asSubscriber,
@@ -41,8 +41,7 @@ import type { World } from './world.ts'
 const settings: Settings = {
   ...localSettings,
   'deliveries.schedule': { retriesAfterSeconds: [5, 60, 1200], jitter: 0.1, maxRetryAfterSeconds: 60 },
-  'deliveries.slowCalls': { perTenant: 2, afterMilliseconds: 1000 },
-  'deliveries.breaker': { timeouts: 3, pauseSeconds: 30, maxPauseSeconds: 120 },
+  'deliveries.senders': 20,
   'subscribers.secretOverlapSeconds': 300,
 }
 
@@ -255,12 +254,15 @@ export class SubscriberOperator {
     if (own.length === 0) return
     const delivery = random.pick(own)
     touched.add(delivery.event_id)
-    // A call in progress is not recorded after a skip. After a resend, its number is. The resend has a message and an entry.
+    // A call in progress is not recorded after a skip. After a resend, its number is.
     this.#world.addCopy(JSON.stringify({ subscriber: id, delivery: delivery.sk }))
     if (act === 'skip')
       return void store.transact(skipDelivery(tenant_id, delivery), random.bytes(8).toString())
     resent.set(delivery.event_id, this.#world.scheduler.now)
-    const { changes, message } = resendDelivery(tenant_id, delivery, this.#world.faultlessClock)
+    const { changes, message } = resendDelivery(tenant_id, delivery, {
+      clock: this.#world.faultlessClock,
+      settings,
+    })
     store.transact(changes, random.bytes(8).toString())
     // The command may be stopped before it sends the message.
     if (random.chance(0.7)) this.#world.enqueue('deliveries', JSON.stringify(message))

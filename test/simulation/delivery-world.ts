@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
+import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
+import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import type { DeliveredEvent, Delivery } from '#shared/deliveries/delivery.ts'
+import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
+import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { type KeyName, keyDerivation } from '#shared/platform/base/secrets.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { SubscriberRequest, SubscriberResponse } from '#shared/subscribers/call-subscriber.ts'
-import { createDeliveries } from '#shared/subscribers/create-deliveries.ts'
-import type { DeliveredEvent, Delivery } from '#shared/subscribers/delivery.ts'
-import type { QueuedDelivery } from '#shared/subscribers/delivery-queue.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
-import { sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 import { clockOf } from '#test/support/clocks.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
 import { MemoryStore } from './memory-store.ts'
@@ -205,7 +205,6 @@ export class DeliveryWorld {
         return signingHeaders({ ...signed, secrets }, this.settings)
       },
       send,
-      recent: new Map(),
     })
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
+import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { internet } from '#shared/platform/formats/fetch-file.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import type { Write } from '#shared/platform/table/table.ts'
@@ -18,7 +19,6 @@ import {
   wants,
 } from '#shared/subscribers/subscriber.ts'
 import { addressesOf, isSubscriberUrl, mayReach } from '#shared/subscribers/subscriber-address.ts'
-import { healthKey } from '#shared/subscribers/subscriber-health.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'

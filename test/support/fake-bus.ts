@@ -7,6 +7,7 @@ interface BusEntry {
   Source: string
   DetailType: string
   Detail: string
+  Resources: string[]
 }
 
 export interface FakeBus extends FakeAws {

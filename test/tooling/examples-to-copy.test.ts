@@ -105,6 +105,34 @@ describe('the policy of operators', () => {
   })
 })
 
+describe('the policy of the console', () => {
+  const actions = actionsIn('docs/examples/console-policy.json')
+
+  test('permits what the console reads', () => {
+    expect(actions).toEqual(expect.arrayContaining([findStack, ...(commandActions.console ?? [])]))
+  })
+
+  test('permits no change: a dead letter that was looked at returns to its queue', () => {
+    const reading =
+      /:(Describe|Get|List|Query$|BatchGet|StartQuery$|Decrypt$|ReceiveMessage$|ChangeMessageVisibility$)/
+    expect(actions.filter((action) => !reading.test(action))).toEqual([])
+  })
+
+  test('permits to look at messages of no queue but those of dead letters', () => {
+    const { Statement } = JSON.parse(read('docs/examples/console-policy.json'))
+    const receiving = Statement.filter(({ Action }: { Action: string[] }) =>
+      Action.includes('sqs:ReceiveMessage'),
+    )
+    expect(receiving.map(({ Resource }: { Resource: string }) => Resource)).toEqual([
+      expect.stringMatching(/:commerce-\*DeadLetters\*$/),
+    ])
+  })
+
+  test('permits no secret but the key of the hashes of codes', () => {
+    expect(read('docs/examples/console-policy.json').match(/secret:\w+/g)).toEqual(['secret:CodesSecret'])
+  })
+})
+
 describe('the AWS actions of the commands', () => {
   const names = new Set(Object.values(commandActions).flatMap((actions) => actions.map(nameOfAction)))
   for (const action of [findStack, ...firstActions, ...dataActions]) names.add(nameOfAction(action))

@@ -7,7 +7,7 @@ import { openapiDocument } from '#bin/describe/openapi.ts'
 import { profileSchema } from '#bin/describe/profile-schema.ts'
 import { withSettings } from '#bin/describe/reference/guides.ts'
 import { settingsPage } from '#bin/describe/settings-page.ts'
-import { operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
+import { consolePolicy, operatorPolicy, pipelinePolicy, unmaskPolicy } from '#bin/permissions/policies.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { costsOfStages } from '#test/bench/aws/costs.ts'
 import { partitionLoads, withPartitions } from '#test/bench/partitions.ts'
@@ -44,6 +44,7 @@ export function otherFiles(): Record<string, string> {
     [securityPage]: withTakeovers(readFileSync(join(root, securityPage), 'utf8')),
     'docs/settings.md': settingsPage(),
     'shared/settings/profile.schema.json': `${compactJson(profileSchema())}\n`,
+    'docs/examples/console-policy.json': `${compactJson(consolePolicy())}\n`,
     'docs/examples/operator-policy.json': `${compactJson(operatorPolicy())}\n`,
     'docs/examples/operator-unmask-policy.json': `${compactJson(unmaskPolicy())}\n`,
     'docs/examples/pipeline-policy.json': `${compactJson(pipelinePolicy())}\n`,

@@ -1,4 +1,5 @@
 import { deadLetterNames } from '#functions/subscriptions.ts'
+import { asDelivery, type Delivery } from '#shared/deliveries/delivery.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
@@ -20,10 +21,8 @@ import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import { asDelivery, type Delivery } from '#shared/subscribers/delivery.ts'
 import { UsageError } from '../../cli/options.ts'
 import { type DeadLetterSummary, listLetters, tenantOf } from '../inspect-dead-letters.ts'
-import { dueTimes } from '../subscribers/deliveries.ts'
 import type { Answer, Query, Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import { idRange, readLatest } from './read-latest.ts'
@@ -133,20 +132,7 @@ export const readDeliveries: Read<DeliveryLine> = async (reach, query) => {
       isOneOf(correlationId, [line.correlation_id])
     return matches ? line : undefined
   }
-  const { tenant } = query
-  if (tenant !== undefined)
-    return counted(reach, async (table) => {
-      const answer = await readLatest(table, partitionsOf(tenant, 'delivery'), query, async (items) =>
-        items.map(lineOf),
-      )
-      const waits = target !== undefined && answer.entries.some(({ state }) => state === 'waiting')
-      const due = waits ? await dueTimes(table, { tenant, subscriber: target }) : new Map<string, number>()
-      const entries = answer.entries.map((line) => {
-        const at = line.state === 'waiting' ? due.get(line.id) : undefined
-        return at === undefined ? line : { ...line, next_at: timestamp(at) }
-      })
-      return { ...answer, entries }
-    })
+  if (query.tenant !== undefined) return readTenant(reach, query, 'delivery', lineOf)
   requireTenantUnless(query, 'failed')
   return readFailed(reach, query, { kind: 'failed-delivery', entity: 'delivery' }, lineOf)
 }

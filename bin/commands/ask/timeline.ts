@@ -2,6 +2,7 @@ import { asOperation } from '#shared/operations/operation-store.ts'
 import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
+import { inUnits } from '../../console/page/amounts.js'
 import type { AuditLine, DeadLetterLine, DeliveryLine, LedgerLine } from './lists.ts'
 import type { FoundItem } from './locate.ts'
 import type { LogLine } from './search-logs.ts'
@@ -64,8 +65,8 @@ export function entryOfAudit(line: AuditLine): TimelineEntry {
 }
 
 export function entryOfLedger(line: LedgerLine): TimelineEntry {
-  const { at, id, tenant_id: tenant, kind, amount, currency = '', charge_id } = line
-  const summary = `${kind} of ${amount} ${currency} of ${charge_id}`
+  const { at, id, tenant_id: tenant, kind, amount, currency, charge_id } = line
+  const summary = `${kind} of ${inUnits(amount, currency)} of ${charge_id}`
   return { ...{ at, kind: 'ledger', id, tenant, correlation_id: undefined, summary }, data: { ...line } }
 }
 

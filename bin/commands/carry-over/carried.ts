@@ -30,6 +30,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   subscriber: 'now',
   subscriber_health: 'now',
   'registered-subscriber': 'now',
+  'subscribed-tenants': 'now',
   waiting_delivery: 'now',
   delivery: 'since',
   'failed-delivery': 'since',

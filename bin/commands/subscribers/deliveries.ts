@@ -1,25 +1,24 @@
-import { type Clock, firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
-import { readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
-import { readAll } from '#shared/platform/listing/merge.ts'
-import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
-import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import {
   asDelivery,
   type Delivery,
   type DeliveryState,
-  dueAt,
   mayMove,
   pingType,
   resendDelivery,
   skipDelivery,
   type WaitingDelivery,
   waitingRange,
-} from '#shared/subscribers/delivery.ts'
+} from '#shared/deliveries/delivery.ts'
+import { type Clock, firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
+import { readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
+import { readAll } from '#shared/platform/listing/merge.ts'
+import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
+import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import type { Subscriber, SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
 import type { Window } from '../replay.ts'
 import { auditOfOperator } from '../tenant-records.ts'
-import { auditOfSubscriber, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
+import { auditOfSubscriber, prepare, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
@@ -40,17 +39,6 @@ async function* deliveriesOf(
   for await (const items of readAll(table, partitionsOf(tenant, 'delivery'), range))
     for (const delivery of items.map(asDelivery))
       if (delivery.subscriber_id === subscriber && (states?.includes(delivery.state) ?? true)) yield delivery
-}
-
-/**
- * Returns the times at which the waiting deliveries of a subscriber are due, in milliseconds since 1970, by their ids. One that was
- * postponed has its time in its entry only.
- */
-export async function dueTimes(table: Table, ref: SubscriberRef): Promise<Map<string, number>> {
-  const due = new Map<string, number>()
-  for await (const entries of waitingDeliveriesOf(table, ref))
-    for (const entry of entries) due.set(entry.delivery, due.get(entry.delivery) ?? dueAt(entry))
-  return due
 }
 
 /** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
@@ -77,11 +65,12 @@ export async function resend(
 ): Promise<'waiting' | 'held'> {
   const { table, clock } = operator
   await assertNotBlocked(table, tenant)
+  const { settings } = await prepare(operator, {})
   for (;;) {
     const delivery = await readDelivery(table, tenant, id)
     if (isExpired(delivery, clock)) throw new Error(`the delivery ${id} has expired`)
     const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
-    const { changes, message } = resendDelivery(tenant, delivery, clock)
+    const { changes, message } = resendDelivery(tenant, delivery, { clock, settings })
     const entry = { action: 'delivery.resend', target: `delivery/${id}` }
     // An attempt may have been recorded meanwhile.
     if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
@@ -104,6 +93,7 @@ export async function replayDeliveries(
   const { table, clock } = operator
   await assertNotBlocked(table, ref.tenant)
   await readSubscriber(operator, ref)
+  const { settings } = await prepare(operator, {})
   const after = { from: window.from.toISOString(), to: window.to.toISOString() }
   await table.transact([auditOfSubscriber(operator, ref, 'subscriber.replay', { after })])
   let sent = 0
@@ -111,7 +101,7 @@ export async function replayDeliveries(
   for await (const deliveries of batchesOf(deliveriesOf(table, ref, ended)))
     await inParallel(deliveries, async (delivery) => {
       if (delivery.type === pingType || isExpired(delivery, clock)) return
-      const { changes, message } = resendDelivery(ref.tenant, delivery, clock)
+      const { changes, message } = resendDelivery(ref.tenant, delivery, { clock, settings })
       // A delivery with a new attempt is being sent again by somebody else.
       if (await table.transact(changes)) return
       await operator.send(message)

@@ -1,5 +1,6 @@
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
+import { subscribedMilliseconds } from '#shared/subscribers/subscribed-tenants.ts'
 import {
   changeSubscriber,
   countRegistration,
@@ -32,7 +33,7 @@ type SubscriberLine = Omit<Subscriber, 'secrets'>
 const maxSecrets = 8
 
 /**
- * Registers a subscriber.
+ * Registers a subscriber, and waits until whatever publishes events knows of it: nothing that is published afterwards is lost.
  * @returns its public fields, and the secret that signs its events, which cannot be read again
  * @throws Error for fields that the deployment rejects, for one subscriber too many, or for one that exists already
  */
@@ -74,7 +75,9 @@ export async function createSubscriberOf(
       countRegistration(tenant, counted),
       auditOfSubscriber(operator, ref, 'subscriber.create', values),
     ]
-    if (!(await table.transact(changes))) return { ...lineOf(created), secret: issued.secret }
+    if (await table.transact(changes)) continue
+    await clock.sleep(subscribedMilliseconds)
+    return { ...lineOf(created), secret: issued.secret }
   }
 }
 

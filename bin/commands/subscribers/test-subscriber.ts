@@ -1,6 +1,6 @@
+import { type Attempt, asDelivery, pingType, pingVersion } from '#shared/deliveries/delivery.ts'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { type Attempt, asDelivery, pingType, pingVersion } from '#shared/subscribers/delivery.ts'
 import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import { auditOfSubscriber, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { routes } from '#functions/routes.ts'
+import { breaker } from '#shared/deliveries/subscriber-health.ts'
 import { permissions, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -49,7 +50,7 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[])
 
 /** Returns the times and numbers of deliveries that a subscriber sees, as a table in Markdown. */
 function deliveriesTable(settings: Settings): string {
-  const { timeouts, pauseSeconds, maxPauseSeconds } = settings['deliveries.breaker']
+  const { timeouts, pauseSeconds, maxPauseSeconds } = breaker
   const pauses = settings['deliveries.schedule'].retriesAfterSeconds.map(durationOf).join(', ')
   return tableOf(
     ['What', 'Here'],

@@ -92,6 +92,9 @@ function withSettings(text: string, settings: Settings): string {
   })
 }
 
+/** The page that shows what callers have sent. It gets the strictest policy. */
+export const consolePage = 'console.html'
+
 /** Answers requests that are for no file. Returns whether it answers this one. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean
 
@@ -114,17 +117,18 @@ const mediaTypes: Record<string, string> = {
  * Serves the pages on this machine only. Other names of this address and requests from other sites are rejected, so that
  * no web page can read the pages or act through them.
  * @param origin the address, such as http://localhost:5173; the service must allow browsers to call from it
- * @param base the address of the service, the only other one that the pages may call
+ * @param base the address of the service, the only other one that the pages may call; undefined if they call none
  */
 export async function serveSite(
   site: Site,
   origin: string,
-  base: string,
+  base: string | undefined,
   answer: Answer = () => false,
 ): Promise<ServedSite> {
-  const connect = `'self' ${new URL(base).origin}`
+  const connect = base === undefined ? `'self'` : `'self' ${new URL(base).origin}`
   const policy = `default-src 'self'; connect-src ${connect}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'`
-  const { host } = new URL(origin)
+  const strict = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+  const { host, hostname } = new URL(origin)
   const plain = { 'Content-Type': 'text/plain; charset=utf-8' }
   const server = createServer((request, response) => {
     const { url = '/', method = '', headers: sent } = request
@@ -138,13 +142,19 @@ export async function serveSite(
     const [path = ''] = url.split('?', 1)
     const file = path === '/' ? 'index.html' : path.slice(1)
     const body = site.get(file)
-    const headers = { 'Content-Security-Policy': policy, 'X-Content-Type-Options': 'nosniff' }
+    const headers = {
+      'Content-Security-Policy': file === consolePage ? strict : policy,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Cache-Control': 'no-store',
+    }
     const mediaType = mediaTypes[extname(file)] ?? 'application/octet-stream'
     if (body === undefined)
       response.writeHead(404, { ...headers, ...plain }).end(`there is no such page: open ${origin}/\n`)
     else response.writeHead(200, { ...headers, 'Content-Type': mediaType }).end(body)
   })
-  server.listen(Number(new URL(origin).port || 80), 'localhost')
+  server.listen(Number(new URL(origin).port || 80), hostname)
   await once(server, 'listening')
   return {
     url: `${origin}/`,

@@ -1,19 +1,15 @@
+import { callSubscriber, subscriberNetwork } from '#shared/deliveries/call-subscriber.ts'
+import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { batchFunction } from '#shared/platform/aws/queue-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
-import { callSubscriber, subscriberNetwork } from '#shared/subscribers/call-subscriber.ts'
-import { sendDeliveries } from '#shared/subscribers/send-deliveries.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
-import type { RecentWork } from '#shared/subscribers/tenant-share.ts'
 
 /** The time limit of an attempt: the longest call of a subscriber, and the reads and writes around it. */
 const attemptMilliseconds = 26_000
-
-/** Those of this process. */
-const recent: RecentWork = new Map()
 
 /** Makes the attempts of deliveries, those of a batch at the same time. */
 export const handler = batchFunction(
@@ -33,7 +29,6 @@ export const handler = batchFunction(
       call: (request) => callSubscriber(request, network),
       sign: async (subscriber, signed) =>
         signingHeaders({ ...signed, secrets: await openSecrets(subscriber, context) }, settings),
-      recent,
       send: (deliveries) => sendAll(queueUrl, deliveries),
     })
   },

@@ -1,3 +1,4 @@
+import { logSweep, sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { powertoolsLog } from '#shared/platform/aws/powertools-log.ts'
 import { eventFunction } from '#shared/platform/aws/runtime.ts'
@@ -5,7 +6,6 @@ import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
-import { logSweep, sweepDeliveries } from '#shared/subscribers/sweep-deliveries.ts'
 
 const budgetMilliseconds = 25_000
 

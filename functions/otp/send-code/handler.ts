@@ -15,7 +15,7 @@ export const handler = queueFunction(
     once ??= onceForId('mail', context.environment('TABLE_NAME') ?? '')
     const sendOnce = once
     await sendCode(messageId, context, (id, mail) =>
-      sendOnce(id, () => sendMail(mail, configurationSet ? { configurationSet, messageId: id } : undefined)),
+      sendOnce(id, () => sendMail(mail, { configurationSet, messageId: id })),
     )
   },
 )

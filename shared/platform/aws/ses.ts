@@ -10,9 +10,10 @@ export interface Mail {
   text: string
 }
 
-/** The tracking of a mail by SES, whose events carry the tag `message_id`. */
+/** What names a mail to SES. */
 interface MailTracking {
-  configurationSet: string
+  /** Publishes events of the mail, which carry the tag `message_id`. */
+  configurationSet: string | undefined
   messageId: string
 }
 
@@ -22,15 +23,16 @@ const client = lazy(() => new SESv2Client({ maxAttempts: 1, requestHandler: http
  * Sends a mail through SES, in UTF-8. It does not retry; the caller does. SES has no idempotency key, so a mail may
  * have been sent even if the response is lost.
  */
-export async function sendMail({ from, to, subject, text }: Mail, tracking?: MailTracking): Promise<void> {
+export async function sendMail(
+  { from, to, subject, text }: Mail,
+  { configurationSet: ConfigurationSetName, messageId }: MailTracking,
+): Promise<void> {
   const Charset = 'UTF-8'
   await client().send(
     new SendEmailCommand({
       FromEmailAddress: from,
-      ...(tracking && {
-        ConfigurationSetName: tracking.configurationSet,
-        EmailTags: [{ Name: 'message_id', Value: tracking.messageId }],
-      }),
+      ...(ConfigurationSetName && { ConfigurationSetName }),
+      EmailTags: [{ Name: 'message_id', Value: messageId }],
       Destination: { ToAddresses: [to] },
       Content: {
         Simple: { Subject: { Data: subject, Charset }, Body: { Text: { Data: text, Charset } } },

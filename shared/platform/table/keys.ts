@@ -209,7 +209,13 @@ type NamedItem =
   | 'account_owner'
 
 /** Items of which there is one. Their partition key is their name. */
-export const singleItems = ['blocked-tenants', 'backlogged-tenants', 'import_pace', 'restored'] as const
+export const singleItems = [
+  'blocked-tenants',
+  'backlogged-tenants',
+  'import_pace',
+  'restored',
+  'subscribed-tenants',
+] as const
 
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
 export type PartitionKind = Entity | PendingWork | FailedWork | NamedItem | (typeof singleItems)[number]

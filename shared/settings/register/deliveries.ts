@@ -22,26 +22,10 @@ export const deliveries = {
     'How long a subscriber may fail without a success before it is disabled, in days (Svix: 5)',
     count,
   ),
-  'deliveries.slowCalls': setting(
+  'deliveries.senders': setting(
     'tuning',
-    'When a call counts as slow, and how many processes the slow calls of one tenant may hold: at most a tenth of those that the stage reserves for deliveries.send; dev and local reserve none (bulkhead)',
-    v.strictObject({ perTenant: integer(1, 100), afterMilliseconds: integer(0, 10_000) }),
-  ),
-  'deliveries.breaker': setting(
-    'tuning',
-    'Number of timeouts in a row that pauses a subscriber, and its first and longest pause in seconds (circuit breaker)',
-    v.pipe(
-      v.strictObject({ timeouts: count, pauseSeconds: count, maxPauseSeconds: count }),
-      v.check(
-        ({ pauseSeconds, maxPauseSeconds }) => pauseSeconds <= maxPauseSeconds,
-        'maxPauseSeconds must not be below pauseSeconds',
-      ),
-    ),
-  ),
-  'deliveries.putBackPerMinute': setting(
-    'tuning',
-    'Maximum number of waiting deliveries of one tenant that are queued in a minute',
-    integer(10, 10_000),
+    'Number of processes that send deliveries on `staging` and `prod`, each up to ten at a time; two fifths as many look for the subscribers of events, and the slow calls of one tenant hold a tenth',
+    integer(10, 1000),
   ),
   'deliveries.retentionDays': setting(
     'tuning',

@@ -73,7 +73,7 @@ test('a rule of backups keeps one copy for each of its runs within the retention
 
 test('backups cost a full copy each, and all costs of orders grow with their number', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
-  const kept = { backups: 12, logDays: 180, archiveDays: 30, months: 1, lookup: 2, traced: 0.05 }
+  const kept = { backups: 12, logDays: 180, archiveDays: 30, months: 1, traced: 0.05 }
   const [one, ten] = [1, 10].map((millions) => costsOfOrders(millions, order, kept))
   expect(one?.['Backups, 12 full copies']).toBeCloseTo(12 * 0.7 * prices.backupStored.usd)
   for (const [what, usd] of Object.entries(one ?? {})) expect(ten?.[what]).toBeCloseTo(10 * usd)
@@ -82,14 +82,13 @@ test('backups cost a full copy each, and all costs of orders grow with their num
 test('what is stored costs twelve times as much after a year, and requests cost the same', () => {
   const order = { request: 'create an order', readUnits: 0, writeUnits: 5, charged: true }
   const [first, later] = [1, 12].map((months) =>
-    costsOfOrders(1, order, { backups: 12, logDays: 180, archiveDays: 30, months, lookup: 2, traced: 0.05 }),
+    costsOfOrders(1, order, { backups: 12, logDays: 180, archiveDays: 30, months, traced: 0.05 }),
   )
   const growth = Object.entries(first ?? {}).map(([what, usd]) => [what, (later?.[what] ?? 0) / usd])
   expect(Object.fromEntries(growth)).toEqual({
     'Requests and the table’s units': 1,
     'Events, with the relay': 1,
-    'Looking for subscribers of events, without any': 1,
-    'Logs of the relay and of these look-ups': 1,
+    'Logs of the relay': 1,
     'Archive of the bus': 1,
     'Stored logs': 1,
     'Stored table': expect.closeTo(12),

@@ -21,12 +21,6 @@ function messageCosts(): number {
   return requestsOfMessage * (prices.message.usd + prices.fairMessage.usd)
 }
 
-/** Returns USD for a million events: the queue and the function that looks for subscribers, without any. */
-export function lookupCosts(page: string): number {
-  const look = measuredWork(page)('look for the subscribers of an event, without any')
-  return messageCosts() + lambdaCosts() + tableCosts(look)
-}
-
 /** Returns the parts of USD for a million attempts, one in a batch. */
 function attemptCosts(work: MeasuredRequest): Record<string, number> {
   return {
@@ -51,14 +45,15 @@ export function deliverySection(page: string): string {
     const all = parts.reduce((sum, part) => sum + part, 0)
     return [what, one.readUnits, one.writeUnits, ...[...parts, all].map((part) => part.toFixed(2))]
   })
-  const sweep = work('sweep no subscribers').readUnits
-  const more = work('sweep a subscriber without waiting deliveries').readUnits - sweep
+  const first = work('sweep a subscriber without waiting deliveries').readUnits
   const month = (units: number) => (units * minutesOfMonth * prices.readUnit.usd) / 1e6
   return `## Each million deliveries to subscribers
 
-A deployment **without subscribers** pays ${lookupCosts(page).toFixed(2)} for a million events: the queue that the rule of the bus feeds, a function and
-its read of the tenant's subscribers. The tables of orders below have it in a line. The bus charges nothing for the rule.
-The sweep reads ${more} unit more for each subscriber and minute, ${month(1000 * more).toFixed(2)} a month for 1,000 of them.
+A tenant **without subscribers** costs nothing: its events do not reach the queue that looks for them, unless more than 2,000 tenants
+have some.
+
+The sweep of a stage without subscribers reads ${work('sweep no subscribers').readUnits} unit a minute. With some, it reads ${first} units, and one unit for each
+further subscriber: ${month(1000).toFixed(2)} a month for 1,000 of them.
 
 **Each attempt** costs a million times as follows. Assumed are ${assumed.attemptMilliseconds} ms of the function until the subscriber responds, and batches
 of one, for messages too; attempts of a batch of ten share the time and the requests. An event for two subscribers is two deliveries.

@@ -30,6 +30,7 @@ const metricsOfService =
   1 +
   1
 /** The minutes of a month. */
+const unfinishedWork = pendingWork.filter((work) => work !== 'registered-subscriber')
 export const minutesOfMonth = 43_800
 /** The polls of an idle queue in a minute: Lambda keeps five, of 20 seconds each. */
 export const pollsOfMinute = 15
@@ -74,7 +75,8 @@ export function fixedCosts(stacks: Stacks): FixedCost[] {
     { what: 'Functions that run each minute, with their logs', count: schedules.length, price: runCosts() },
     {
       what: 'Units that they read each minute to find pending work, without any',
-      count: schedules.length > 0 ? pendingWork.flatMap(pendingPartitionsOf).length : 0,
+      // Without subscribers, their sweep reads only the list of tenants that have some.
+      count: schedules.length > 0 ? unfinishedWork.flatMap(pendingPartitionsOf).length + 1 : 0,
       price: { ...prices.readUnit, usd: (minutesOfMonth / 1e6) * prices.readUnit.usd },
     },
     {

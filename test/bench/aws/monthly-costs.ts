@@ -20,7 +20,6 @@ export interface KeptData {
   logDays: number
   archiveDays: number
   months: number
-  lookup: number
   traced: number
 }
 
@@ -35,26 +34,25 @@ export function worstKeyCosts(millions: number): number {
 /**
  * USD a month that depend on orders, for millions of orders a month.
  * @param months how long orders were placed at this rate: all of them are stored
- * @param lookup USD for looking for the subscribers of a million events
  * @param traced the share of the requests that are traced
  */
 export function costsOfOrders(
   millions: number,
   order: MeasuredRequest,
-  { backups, logDays, archiveDays, months, lookup, traced }: KeptData,
+  { backups, logDays, archiveDays, months, traced }: KeptData,
 ): Record<string, number> {
   const gigabytes = millions * months * assumed.orderKilobytes
   const events = millions * assumed.orderEvents
-  // One invocation of the relay for each order, and one look-up for each event.
-  const workKilobytes = (millions + events) * assumed.runKilobytes
+  // One invocation of the relay for each order, which reads at worst each time which tenants have subscribers.
+  const relayKilobytes = millions * assumed.runKilobytes
   const archived = events * assumed.eventKilobytes
   return {
     'Requests and the table’s units': millions * (sumOf(basicCosts(traced)) + tableCosts(order)),
-    'Events, with the relay': events * (prices.event.usd + prices.lambdaCall.usd),
-    'Looking for subscribers of events, without any': events * lookup,
-    'Logs of the relay and of these look-ups': workKilobytes * prices.logIngested.usd,
+    'Events, with the relay':
+      events * (prices.event.usd + prices.lambdaCall.usd) + millions * prices.readUnit.usd,
+    'Logs of the relay': relayKilobytes * prices.logIngested.usd,
     'Archive of the bus': archived * (prices.archived.usd + (archiveDays / 30) * prices.archiveStored.usd),
-    'Stored logs': (millions * assumed.logKilobytes + workKilobytes) * (logDays / 30) * prices.logStored.usd,
+    'Stored logs': (millions * assumed.logKilobytes + relayKilobytes) * (logDays / 30) * prices.logStored.usd,
     'Stored table': gigabytes * prices.tableStored.usd,
     'Point-in-time recovery': gigabytes * prices.pointInTime.usd,
     [`Backups, ${backups} full copies`]: gigabytes * backups * prices.backupStored.usd,

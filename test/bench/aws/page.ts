@@ -1,6 +1,6 @@
 import { tenantUsage } from '#lib/monitoring/saved-queries.ts'
 import type { Template } from '#test/infrastructure/synthesis.ts'
-import { deliverySection, lookupCosts } from './delivery-costs.ts'
+import { deliverySection } from './delivery-costs.ts'
 import { archiveDays, daysOfLogs, fixedCosts, fixedTotal, retention, tracedShare } from './fixed-costs.ts'
 import { backupsKept, costsOfOrders, sumOf, worstKeyCosts } from './monthly-costs.ts'
 import { type Price, prices, region } from './prices.ts'
@@ -61,8 +61,8 @@ ${deliverySection(measured)}
 
 Each order is one request and ${assumed.orderEvents} events; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
 No order is ever deleted, so the table, its recovery and its backups grow by the same sum each month. A backup of DynamoDB is
-always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay and of a
-look-up, and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
+always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay,
+and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
 the stage: never, or at worst twice for each event.
 
 Three sums are of the first month, after one year and after five years.
@@ -144,7 +144,6 @@ function ordersTable(stacks: Stacks, measured: string, fixed: number): string {
     backups: backupsKept(stacks),
     logDays: Math.max(...daysOfLogs(stacks)),
     archiveDays: archiveDays(stacks),
-    lookup: lookupCosts(measured),
     traced: tracedShare(stacks),
   }
   const columns = [1, 10, 100].map((millions) => ({
