@@ -1,5 +1,5 @@
-import { type Freeze, freezes } from '#lib/freeze.ts'
-import { releaseOf } from '#lib/release.ts'
+import { type Freeze, freezes } from '#lib/functions/freeze.ts'
+import { releaseOf } from '#lib/functions/release.ts'
 import { type Stage, StageError, stageNamed } from '#lib/stage.ts'
 import { localProfile } from './settings-file.ts'
 

@@ -17,17 +17,17 @@ export const yes = new Option('--yes', 'do not ask')
 
 /** Returns the deployment that --stack names. */
 export async function stackOf(name: string | undefined) {
-  return (await import('../commands/deployment.ts')).deployedStack(name)
+  return (await import('../commands/stack/deployment.ts')).deployedStack(name)
 }
 
 /** Returns the table of the deployment that --stack names. */
 export async function tableOf(name: string | undefined) {
-  return (await import('../commands/deployment.ts')).openTable(await stackOf(name))
+  return (await import('../commands/stack/deployment.ts')).openTable(await stackOf(name))
 }
 
 /** Returns the operator who runs a command on the deployment that --stack names. */
 export async function operatorOf(name: string | undefined) {
-  return (await import('../commands/operator.ts')).operatorOf(await stackOf(name))
+  return (await import('../commands/stack/operator.ts')).operatorOf(await stackOf(name))
 }
 
 /** Returns the profile that --settings names. */

@@ -1,11 +1,11 @@
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { routes } from '#functions/routes.ts'
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { queueOutput } from '#lib/function-entries.ts'
+import { queueOutput } from '#lib/functions/function-entries.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { type Reach, reachOf } from '../commands/ask/reach.ts'
 import type { LogLine } from '../commands/ask/search-logs.ts'
-import type { DeployedStack } from '../commands/deployment.ts'
+import type { DeployedStack } from '../commands/stack/deployment.ts'
 import type { Entry } from './activity.ts'
 import { withCommands } from './commands.ts'
 import {

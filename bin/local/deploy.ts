@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { newSigningKey, storeSigningSecret } from '../commands/webhook-secret.ts'
+import { newSigningKey, storeSigningSecret } from '../commands/webhooks/webhook-secret.ts'
 import {
   ACCOUNT,
   cleanEnvironment,

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { storeSigningSecret } from '../commands/webhook-secret.ts'
+import { storeSigningSecret } from '../commands/webhooks/webhook-secret.ts'
 import { addressesIn, profileIn } from './addresses.ts'
 import { bootstrap, deploy, storeProviderKey, storeWebhookKey, synthesize } from './deploy.ts'
 import { activityFile, assertPortFree, type Engine, startEngine } from './engine.ts'

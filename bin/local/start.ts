@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { loadSettings } from '../build/settings-file.ts'
-import { issueToken } from '../commands/token.ts'
+import { issueToken } from '../commands/service/token.ts'
 import { localSource } from '../console/local.ts'
 import { type Console, startConsole } from '../console/server.ts'
 import { referenceSite, type ServedSite, serveSite } from '../describe/reference/site.ts'

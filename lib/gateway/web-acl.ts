@@ -6,7 +6,7 @@ import { CfnIPSet, CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } fr
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { serviceLog } from '../service-log.ts'
+import { serviceLog } from '../functions/service-log.ts'
 import { type Stage, webAclMetric } from '../stage.ts'
 import { byAddress, type Rule, rateRules, tooManyRequestsBody, visible } from './rate-rules.ts'
 

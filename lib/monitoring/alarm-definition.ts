@@ -1,4 +1,4 @@
-import { pascalCase } from '../function-entries.ts'
+import { pascalCase } from '../functions/function-entries.ts'
 import type { Measure } from './measure.ts'
 import { crashed, type SavedQuery } from './saved-queries.ts'
 

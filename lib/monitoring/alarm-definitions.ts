@@ -78,7 +78,7 @@ const protectionAlarms: readonly AlarmDefinition[] = [
       'aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5',
       'aws backup start-backup-job --backup-vault-name VAULT --resource-arn TABLE_ARN --iam-role-arn ROLE_ARN',
     ],
-    // A backup each night has an hour to start and six to complete (lib/backups.ts).
+    // A backup each night has an hour to start and six to complete (lib/data/backups.ts).
     threshold: { measure: measures.completedBackups, below: 1, periods: 24 + 1 + 6 },
   },
   {

@@ -1,6 +1,6 @@
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import { liveAlias } from '../function-entries.ts'
-import { takenExecutions } from '../provisioned-concurrency.ts'
+import { liveAlias } from '../functions/function-entries.ts'
+import { takenExecutions } from '../functions/provisioned-concurrency.ts'
 import type { Measure } from './measure.ts'
 import { longest, sharedGraphs } from './measures.ts'
 import { math, metric, named, sumOf } from './metrics.ts'

@@ -5,9 +5,9 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Backups } from '../backups.ts'
-import type { DataTable } from '../data-table.ts'
-import type { WorkQueues } from '../queues.ts'
+import type { Backups } from '../data/backups.ts'
+import type { DataTable } from '../data/data-table.ts'
+import type { WorkQueues } from '../messages/queues.ts'
 import type { Stage } from '../stage.ts'
 
 /** The monitored resources: the gateway, and the functions and queues by operation, subscription or step. */

@@ -6,7 +6,7 @@ import {
   type MetricOptions,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import { pascalCase } from '../function-entries.ts'
+import { pascalCase } from '../functions/function-entries.ts'
 
 /** The period of a measure unless it has another one. */
 export const period = Duration.minutes(5)

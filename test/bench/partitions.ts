@@ -1,4 +1,4 @@
-import { make } from '#bin/commands/api-keys.ts'
+import { make } from '#bin/commands/api-keys/api-keys.ts'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'

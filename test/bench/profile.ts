@@ -8,7 +8,7 @@ import { build } from 'esbuild'
 import { throughBuiltinModule } from '#bin/build/builtin-modules.ts'
 import { commonOptions, deployedSettings } from '#bin/build/bundle.ts'
 import { smallSdk } from '#bin/build/small-sdk.ts'
-import { functionEntries } from '#lib/function-entries.ts'
+import { functionEntries } from '#lib/functions/function-entries.ts'
 import { lambdaEnvironment } from './measure.ts'
 
 /** The parts that share the CPU, and the frames of their code: module and function. */

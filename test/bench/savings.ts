@@ -2,7 +2,7 @@ import { build } from 'esbuild'
 import { throughBuiltinModule } from '#bin/build/builtin-modules.ts'
 import { commonOptions } from '#bin/build/bundle.ts'
 import { type Replacement, replacements, smallSdk } from '#bin/build/small-sdk.ts'
-import { functionEntries } from '#lib/function-entries.ts'
+import { functionEntries } from '#lib/functions/function-entries.ts'
 
 export interface Saving {
   name: string

@@ -44,7 +44,7 @@ describe('trimming the SDKs', () => {
   })
 
   test('fails the build if a function has a client without a host name', async () => {
-    const command = fileOf('../../bin/commands/rollback.ts')
+    const command = fileOf('../../bin/commands/deployment/rollback.ts')
     await expect(built([command], replacements)).rejects.toThrow('@aws-sdk/client-lambda has no host name')
   })
 })

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { runbook } from '#bin/commands/runbook.ts'
+import { runbook } from '#bin/commands/deployment/runbook.ts'
 import { anchorOf } from '#bin/describe/reference/markdown.ts'
 import { commandLinesIn, missingOptions, unknownParts } from '#test/support/command-lines.ts'
 

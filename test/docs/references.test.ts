@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { functionEntries } from '#lib/function-entries.ts'
+import { functionEntries } from '#lib/functions/function-entries.ts'
 import { register } from '#shared/settings/register.ts'
 
 const folder = join(import.meta.dirname, '../../docs')

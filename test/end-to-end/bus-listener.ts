@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { subscribe } from '#bin/commands/published-events.ts'
+import { subscribe } from '#bin/commands/events/published-events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
 

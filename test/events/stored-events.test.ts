@@ -1,6 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { erasedEvents, rebuilt } from '#bin/commands/redrive/rebuild-events.ts'
+import { erasedEvents, rebuilt } from '#bin/commands/dead-letters/rebuild-events.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import {
   maxReplaced,

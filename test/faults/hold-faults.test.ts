@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { liftHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, setHold } from '#bin/commands/holds/legal-holds.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { admin, codeCalls, seeded } from '#test/codes/code-calls.ts'
 import { outcome } from '#test/support/outcome.ts'

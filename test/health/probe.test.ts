@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { make, revoke } from '#bin/commands/api-keys.ts'
+import { make, revoke } from '#bin/commands/api-keys/api-keys.ts'
 import { route as healthRoute } from '#functions/health/read-health/route.ts'
 import { route as listRoute } from '#functions/orders/list-orders/route.ts'
 import { probe } from '#shared/health/probe.ts'

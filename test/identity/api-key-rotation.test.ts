@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { list, make, revoke, rotate } from '#bin/commands/api-keys.ts'
+import { list, make, revoke, rotate } from '#bin/commands/api-keys/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'

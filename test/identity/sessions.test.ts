@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { list, revoke, type SessionLine } from '#bin/commands/sessions.ts'
+import { list, revoke, type SessionLine } from '#bin/commands/tenants/sessions.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import {
   cookiesOf,

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { App, Stack } from 'aws-cdk-lib'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
-import { importDefinition } from '#lib/import-definition.ts'
+import { importDefinition } from '#lib/imports/import-definition.ts'
 import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: states have any shape

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { functionEntries } from '#lib/function-entries.ts'
+import { functionEntries } from '#lib/functions/function-entries.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { naming } from '#test/support/naming.ts'
 import { publishedProfile } from './published-profile.ts'

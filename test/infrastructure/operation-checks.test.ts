@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { type RouteEntry, routes } from '#functions/routes.ts'
-import { checkOperations } from '#lib/check-operations.ts'
+import { checkOperations } from '#lib/checks/check-operations.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { naming } from '#test/support/naming.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
-import { runbook } from '#bin/commands/runbook.ts'
+import { runbook } from '#bin/commands/deployment/runbook.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 import { tenantPattern } from '#shared/platform/table/keys.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { checkConcurrency } from '#lib/check-concurrency.ts'
+import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
 import { looks } from '#lib/monitoring/looks.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { localSettings } from '#test/support/settings.ts'

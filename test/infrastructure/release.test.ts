@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { functionEntries, functionOutput, pascalCase } from '#lib/function-entries.ts'
-import { releaseOf } from '#lib/release.ts'
+import { functionEntries, functionOutput, pascalCase } from '#lib/functions/function-entries.ts'
+import { releaseOf } from '#lib/functions/release.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 

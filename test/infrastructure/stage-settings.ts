@@ -1,5 +1,5 @@
 import { routes } from '#functions/routes.ts'
-import type { Freeze } from '#lib/freeze.ts'
+import type { Freeze } from '#lib/functions/freeze.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { readProfile } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'

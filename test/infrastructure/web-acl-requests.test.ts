@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
-import { ratesBelowThrottles } from '#lib/check-operations.ts'
+import { ratesBelowThrottles } from '#lib/checks/check-operations.ts'
 import { pathOf } from '#shared/platform/request/route.ts'
 import { exampleOf } from '#test/support/examples.ts'
 import {

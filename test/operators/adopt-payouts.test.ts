@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { adoptPayouts, missingPayouts } from '#bin/commands/adopt-payouts.ts'
-import { rangeOf } from '#bin/commands/refunds.ts'
+import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payouts.ts'
+import { rangeOf } from '#bin/commands/refunds/refunds.ts'
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'

@@ -2,7 +2,7 @@ import { CloudFormationClient, type ListStackResourcesCommand } from '@aws-sdk/c
 import { WAFV2Client } from '@aws-sdk/client-wafv2'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createProgram } from '#bin/cli/program.ts'
-import { type BlockingStack, block, listBlocked, unblock } from '#bin/commands/blocked-addresses.ts'
+import { type BlockingStack, block, listBlocked, unblock } from '#bin/commands/addresses/blocked-addresses.ts'
 import { startFakeAws } from '../support/fake-aws.ts'
 
 /** The content of the fake's sets by their ids. Each update needs the token of the latest read. */

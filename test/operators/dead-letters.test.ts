@@ -1,11 +1,11 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { deadLettersAt } from '#bin/commands/dead-letters.ts'
+import { deadLettersAt } from '#bin/commands/dead-letters/dead-letters.ts'
 import {
   discardLetter,
   type Inspection,
   listLetters,
   showLetter,
-} from '#bin/commands/inspect-dead-letters.ts'
+} from '#bin/commands/dead-letters/inspect-dead-letters.ts'
 import { handleReceived, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
 import { eventOf } from '#test/support/signed-events.ts'

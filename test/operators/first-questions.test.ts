@@ -175,13 +175,13 @@ describe('an answer that differs says what to change:', () => {
         operations.DescribeArchive = throws('Archive commerce-staging does not exist.')
       },
       'Archive commerce-staging does not exist.',
-      'lib/event-bus.ts',
+      'lib/messages/event-bus.ts',
     ],
     [
       'an invocation failed',
       () => Object.assign(sums, { FailedInvocations: 2 }),
       '2 failed',
-      'lib/queues.ts',
+      'lib/messages/queues.ts',
     ],
     [
       'logs cannot be queried',
@@ -197,31 +197,31 @@ describe('an answer that differs says what to change:', () => {
         query = async (text) => (text.includes('AccessDenied') ? [{ '@log': 'imports', denied: '3' }] : [])
       },
       'imports: 3',
-      'lib/table-grants.ts',
+      'lib/access/table-grants.ts',
     ],
     [
       'more requests are traced than the rule says',
       () => Object.assign(traced, { 'orders-log': [1000, 400] }),
       '400 of 1000',
-      'lib/traces.ts',
+      'lib/functions/traces.ts',
     ],
     [
       'no request is traced',
       () => Object.assign(traced, { 'orders-log': [1000, 0] }),
       '0 of 1000',
-      'lib/traces.ts',
+      'lib/functions/traces.ts',
     ],
     [
       'a schedule is traced',
       () => Object.assign(traced, { 'sagas-log': [1440, 72] }),
       '72 of 1440 of schedules',
-      'lib/service-function.ts',
+      'lib/functions/service-function.ts',
     ],
     [
       'each call of a stream is traced',
       () => Object.assign(traced, { 'relay-log': [1000, 1000] }),
       '1000 of 1000',
-      'lib/service-function.ts',
+      'lib/functions/service-function.ts',
     ],
     [
       'no backup is noted, without nightly ones',
@@ -229,7 +229,7 @@ describe('an answer that differs says what to change:', () => {
         changes.settings = { ...localSettings, ...weeklyOnly }
       },
       '0 messages',
-      'lib/backups.ts',
+      'lib/data/backups.ts',
     ],
     [
       'there are too many rate rules',
@@ -258,7 +258,7 @@ describe('an answer that differs says what to change:', () => {
       'two backups were made on Sunday',
       () => Object.assign(sums, { NumberOfBackupJobsCompleted: 2 }),
       '2',
-      'lib/backups.ts',
+      'lib/data/backups.ts',
     ],
     [
       'an alias kept weights',

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { operatorOf } from '#bin/commands/operator.ts'
+import { operatorOf } from '#bin/commands/stack/operator.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'

@@ -1,6 +1,6 @@
 import type { Reach } from '#bin/commands/ask/reach.ts'
 import type { LogLine } from '#bin/commands/ask/search-logs.ts'
-import type { Inspection } from '#bin/commands/inspect-dead-letters.ts'
+import type { Inspection } from '#bin/commands/dead-letters/inspect-dead-letters.ts'
 import { codeHash } from '#shared/codes/code-audit.ts'
 import { openTable } from '#test/support/tables.ts'
 import { testKeys } from '#test/support/test-keys.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals'
-import type { DeadLetter } from '#bin/commands/dead-letters.ts'
-import { redriveQueue } from '#bin/commands/redrive/redrive-queue.ts'
+import type { DeadLetter } from '#bin/commands/dead-letters/dead-letters.ts'
+import { redriveQueue } from '#bin/commands/dead-letters/redrive-queue.ts'
 
 /** The time at which the redrive begins, in milliseconds since 1970. */
 const began = Date.parse('2026-01-31T12:00:00Z')

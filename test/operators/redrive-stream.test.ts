@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { eraseOrder } from '#bin/commands/erase-order.ts'
+import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'

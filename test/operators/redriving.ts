@@ -1,5 +1,5 @@
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
-import { deadLettersAt } from '#bin/commands/dead-letters.ts'
+import { deadLettersAt } from '#bin/commands/dead-letters/dead-letters.ts'
 import {
   eventText,
   type Redrive,
@@ -7,9 +7,9 @@ import {
   redriveStream,
   redriveWindow,
   type StreamSource,
-} from '#bin/commands/redrive/redrive-stream.ts'
-import { tableChanges } from '#bin/commands/redrive/table-changes.ts'
-import type { Window } from '#bin/commands/replay.ts'
+} from '#bin/commands/dead-letters/redrive-stream.ts'
+import { tableChanges } from '#bin/commands/dead-letters/table-changes.ts'
+import type { Window } from '#bin/commands/events/replay.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { startFakeBus } from '#test/support/fake-bus.ts'

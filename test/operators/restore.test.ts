@@ -13,7 +13,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
-import { type RestoredTable, restoreTable } from '#bin/commands/restore.ts'
+import { type RestoredTable, restoreTable } from '#bin/commands/restore/restore.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { naming } from '#test/support/naming.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/deployment/releases.ts'
+import { planRollback, rollBack } from '#bin/commands/deployment/rollback.ts'
 import { restoreProvisioned } from '#bin/commands/freeze/provisioned-concurrency.ts'
-import { pruneReleases, releasedFunctions, releasesOf } from '#bin/commands/releases.ts'
-import { planRollback, rollBack } from '#bin/commands/rollback.ts'
 import { naming } from '#test/support/naming.ts'
 import { type FakeFunctions, fakeFunctions, recordOf } from './fake-functions.ts'
 

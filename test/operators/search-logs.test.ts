@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { searchActivity, searchLogs } from '#bin/commands/ask/search-logs.ts'
-import type { Logs } from '#bin/commands/log-query.ts'
+import type { Logs } from '#bin/commands/stack/log-query.ts'
 import { scratchFolder } from '#test/infrastructure/scratch-folder.ts'
 
 const at = Date.parse('2026-03-01T12:00:00Z')

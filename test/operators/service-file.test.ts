@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { dropOldKeys, signingSecret, storeSigningSecret } from '#bin/commands/webhook-secret.ts'
+import { dropOldKeys, signingSecret, storeSigningSecret } from '#bin/commands/webhooks/webhook-secret.ts'
 import {
   accessOf,
   assertRunning,

@@ -1,6 +1,6 @@
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { carryOver } from '#bin/commands/carry-over/carry-over.ts'
+import { carryOver } from '#bin/commands/restore/carry-over.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { type Delivery, newDelivery, waitingEntry } from '#shared/deliveries/delivery.ts'
 import { firstIdAt, systemClock, timeOf } from '#shared/platform/base/clock.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { make } from '#bin/commands/api-keys.ts'
+import { make } from '#bin/commands/api-keys/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { type Finding, settleByOperator } from '#bin/commands/settle-refund.ts'
+import { type Finding, settleByOperator } from '#bin/commands/refunds/settle-refund.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'

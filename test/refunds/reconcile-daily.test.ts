@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import type { Operator } from '#bin/commands/tenant-records.ts'
 import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
+import type { Operator } from '#bin/commands/tenants/tenant-records.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Log } from '#shared/platform/base/log.ts'
 import { openWork } from '#shared/platform/request/context.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { adoptPayouts, missingPayouts } from '#bin/commands/adopt-payouts.ts'
+import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payouts.ts'
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'

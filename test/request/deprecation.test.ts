@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { openapiDocument } from '#bin/describe/openapi.ts'
 import { routes } from '#functions/routes.ts'
-import { checkOperations } from '#lib/check-operations.ts'
+import { checkOperations } from '#lib/checks/check-operations.ts'
 import { movableClock } from '#test/support/clocks.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { placeOrder } from '#test/support/place-order.ts'

@@ -1,5 +1,5 @@
 import { afterAll } from '@jest/globals'
-import { make } from '#bin/commands/api-keys.ts'
+import { make } from '#bin/commands/api-keys/api-keys.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { newId, startBudget, systemClock } from '#shared/platform/base/clock.ts'

@@ -1,4 +1,4 @@
-import { checkConcurrency } from '#lib/check-concurrency.ts'
+import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { idAt } from '#test/support/ids.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'

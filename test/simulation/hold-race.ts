@@ -1,5 +1,5 @@
-import { eraseOrder } from '#bin/commands/erase-order.ts'
-import { liftHold, setHold } from '#bin/commands/legal-holds.ts'
+import { liftHold, setHold } from '#bin/commands/holds/legal-holds.ts'
+import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { holdCountKey, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'

@@ -1,4 +1,4 @@
-import { rotate } from '#bin/commands/api-keys.ts'
+import { rotate } from '#bin/commands/api-keys/api-keys.ts'
 import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'

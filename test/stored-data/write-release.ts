@@ -1,4 +1,4 @@
-import { setHold } from '#bin/commands/legal-holds.ts'
+import { setHold } from '#bin/commands/holds/legal-holds.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { version } from '#bin/describe/version.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'

@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { type RouteEntry, routes } from '#functions/routes.ts'
-import { tableUseOf } from '#lib/table-use.ts'
+import { tableUseOf } from '#lib/access/table-use.ts'
 import type { ErrorCode } from '#shared/error-catalog.ts'
 import { lazy, processMemory, type Remember } from '#shared/platform/base/cached-load.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { routes } from '#functions/routes.ts'
-import { checkOperations } from '#lib/check-operations.ts'
+import { checkOperations } from '#lib/checks/check-operations.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import { descriptionFiles, figurePages, otherFiles } from './generated-files.ts'
 

@@ -1,4 +1,4 @@
-import { type Right, rights } from '#lib/rights.ts'
+import { type Right, rights } from '#lib/access/rights.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { eraseOrder } from '#bin/commands/erase-order.ts'
+import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'

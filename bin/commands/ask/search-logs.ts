@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { LogRow, Logs } from '../log-query.ts'
+import type { LogRow, Logs } from '../stack/log-query.ts'
 
 /** A line that a function has logged. */
 export interface LogLine {

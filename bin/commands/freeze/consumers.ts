@@ -7,7 +7,7 @@ import {
   UpdateEventSourceMappingCommand,
 } from '@aws-sdk/client-lambda'
 import { GetScheduleCommand, type SchedulerClient, UpdateScheduleCommand } from '@aws-sdk/client-scheduler'
-import type { StackResource } from '../stack-resources.ts'
+import type { StackResource } from '../stack/stack-resources.ts'
 
 /** The clients that disable and enable what invokes a consumer. */
 interface Clients {

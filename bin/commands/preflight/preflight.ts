@@ -4,7 +4,6 @@ import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SESv2Client } from '@aws-sdk/client-sesv2'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
-import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
 import {
   type Clients,
   clients,
@@ -12,8 +11,9 @@ import {
   releasedFunctions,
   releasesOf,
   type Version,
-} from '../releases.ts'
-import { stackResources } from '../stack-resources.ts'
+} from '../deployment/releases.ts'
+import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
+import { stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
 import { existingIdentity, missingServices } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'

@@ -1,9 +1,9 @@
 import { GetTemplateCommand } from '@aws-sdk/client-cloudformation'
 import { GetAccountSettingsCommand, GetFunctionConcurrencyCommand } from '@aws-sdk/client-lambda'
-import { minUnreserved } from '#lib/check-concurrency.ts'
+import { minUnreserved } from '#lib/checks/check-concurrency.ts'
 import { deploymentName, stageNames } from '#lib/stage.ts'
-import type { Clients } from '../releases.ts'
-import { stackResources } from '../stack-resources.ts'
+import type { Clients } from '../deployment/releases.ts'
+import { stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
 
 /** Names of the profile that exist once in an account and a region. All other names of a stack contain its stage. */

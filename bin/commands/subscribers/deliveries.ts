@@ -16,8 +16,8 @@ import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import type { Subscriber, SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
-import type { Window } from '../replay.ts'
-import { auditOfOperator } from '../tenant-records.ts'
+import type { Window } from '../events/replay.ts'
+import { auditOfOperator } from '../tenants/tenant-records.ts'
 import { auditOfSubscriber, prepare, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
 /** The last time that an id can hold, in milliseconds since 1970. */

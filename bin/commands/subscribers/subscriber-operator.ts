@@ -1,14 +1,14 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { functionOutput, queueOutput } from '#lib/function-entries.ts'
+import { functionOutput, queueOutput } from '#lib/functions/function-entries.ts'
 import type { DeliveryMessage } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import type { Change } from '#shared/platform/table/table.ts'
 import type { Preparation, Prepared } from '#shared/subscribers/prepare-subscriber.ts'
 import { findSubscriber, type Subscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
-import { type DeployedStack, outputOf } from '../deployment.ts'
-import { invokeFunction } from '../invoke-function.ts'
-import { operatorOf } from '../operator.ts'
-import { auditOfOperator, type Operator } from '../tenant-records.ts'
+import { type DeployedStack, outputOf } from '../stack/deployment.ts'
+import { invokeFunction } from '../stack/invoke-function.ts'
+import { operatorOf } from '../stack/operator.ts'
+import { auditOfOperator, type Operator } from '../tenants/tenant-records.ts'
 
 /** An operator who works on the subscribers of a deployment. */
 export interface SubscriberOperator extends Operator {

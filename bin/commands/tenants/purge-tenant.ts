@@ -15,11 +15,11 @@ import type { Change, Refusal, Update } from '#shared/platform/table/table.ts'
 import { ownerKey } from '#shared/refunds/accounts.ts'
 import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import type { Report } from '../../cli/output.ts'
-import { pendingSagasOf, tryNow } from '../pending-sagas.ts'
-import { auditOfOperator, type Operator } from '../tenant-records.ts'
+import { pendingSagasOf, tryNow } from '../refunds/pending-sagas.ts'
 import { blockTenant } from './block-tenant.ts'
 import { LeaseLost, maxWaitMilliseconds, type PurgeLease, purgeLease } from './purge-lease.ts'
 import { allKeys, occupied, requireData } from './tenant-data.ts'
+import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** The maximum number of items that a transaction deletes. */
 const batch = 25

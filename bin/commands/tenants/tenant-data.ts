@@ -1,5 +1,5 @@
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
-import type { Operator } from '../tenant-records.ts'
+import type { Operator } from './tenant-records.ts'
 
 /** Keys are printable, so every sort key is in this range. */
 export const allKeys = { low: ' ', high: '\u{10ffff}', descending: false } as const

@@ -10,7 +10,7 @@ import { route as requestOtp } from '#functions/otp/request-otp/route.ts'
 import { findMail } from '#shared/otp/code-mail.ts'
 import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { reach } from '../reach.ts'
+import { reach } from '../stack/reach.ts'
 import { ask, type Checks, received, type Target, until } from './requests.ts'
 
 /** More than the gateway accepts. */

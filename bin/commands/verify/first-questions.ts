@@ -14,12 +14,12 @@ import {
 } from '@aws-sdk/client-wafv2'
 import { functionOf, routes } from '#functions/routes.ts'
 import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
-import { deadLettersOutput, liveAlias, pascalCase } from '#lib/function-entries.ts'
+import { deadLettersOutput, liveAlias, pascalCase } from '#lib/functions/function-entries.ts'
+import { provisionedExecutions } from '#lib/functions/provisioned-concurrency.ts'
 import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
-import { provisionedExecutions } from '#lib/provisioned-concurrency.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type LogRow, type Logs, logsAt } from '../log-query.ts'
-import { functionNamesOf, type StackResource, stackResources } from '../stack-resources.ts'
+import { type LogRow, type Logs, logsAt } from '../stack/log-query.ts'
+import { functionNamesOf, type StackResource, stackResources } from '../stack/stack-resources.ts'
 
 /** The access of the questions to a stack that was deployed for the first time. */
 export interface FirstStack {
@@ -90,7 +90,7 @@ const questions: readonly Question[] = [
   {
     question: 'Does the archive of the bus receive events?',
     expected: 'ENABLED',
-    otherwise: 'give the archive a name that EventBridge takes, in lib/event-bus.ts',
+    otherwise: 'give the archive a name that EventBridge takes, in lib/messages/event-bus.ts',
     async ask({ name, eventBridge }) {
       try {
         const { State = '', EventCount = 0 } = await eventBridge.send(
@@ -106,7 +106,7 @@ const questions: readonly Question[] = [
     question: 'Does EventBridge send events to the encrypted queue, admitted by the ARN of the rule only?',
     expected: 'invocations, none of which failed, and no dead letters',
     otherwise:
-      'the attribute ERROR_CODE of a dead letter, or CloudTrail, says whether the policy of the queue or of the key refused: correct admitEvents in lib/queues.ts or SendEventsToQueues in lib/own-key.ts, and redrive published_events',
+      'the attribute ERROR_CODE of a dead letter, or CloudTrail, says whether the policy of the queue or of the key refused: correct admitEvents in lib/messages/queues.ts or SendEventsToQueues in lib/data/own-key.ts, and redrive published_events',
     async ask(stack, resources) {
       const RuleName =
         physicalIdOf(resources, 'AWS::Events::Rule', 'PublishedEventsRule').split('|').at(-1) ?? ''
@@ -145,7 +145,7 @@ const questions: readonly Question[] = [
       'Does AWS grant every function what it calls, such as PartiQL inserts and conditions on keys of the table?',
     expected: 'no function was denied an action since yesterday',
     otherwise:
-      'grant the denied action without conditions in lib/table-grants.ts, and say so in docs/security.md. Run npx commerce verify and an import before you ask again',
+      'grant the denied action without conditions in lib/access/table-grants.ts, and say so in docs/security.md. Run npx commerce verify and an import before you ask again',
     async ask({ queryLogs, name }) {
       const query = `SOURCE logGroups(namePrefix: ['${name}-']) | filter @message like /AccessDenied/ | stats count(*) as denied by @log`
       const rows = await queryLogs(query)
@@ -157,7 +157,7 @@ const questions: readonly Question[] = [
     question: 'Does the gateway trace the share of requests that traces.share says?',
     expected: 'that share of at least 200 requests of a day, within what chance explains',
     otherwise:
-      'correct the service name of the sampling rule in lib/traces.ts: the default rule of the account applies',
+      'correct the service name of the sampling rule in lib/functions/traces.ts: the default rule of the account applies',
     async ask(stack, resources) {
       const share = stack.settings['traces.share']
       const ofRoutes = routes.map((entry) => functionOf(entry).name)
@@ -172,7 +172,7 @@ const questions: readonly Question[] = [
       'Are functions of queues, streams and schedules traced only if the request was that caused their work?',
     expected: 'no more than the share of traces.share, and nothing of a schedule',
     otherwise:
-      'their traces cost up to 5 USD per million calls: take the permissions of X-Ray from these functions, in lib/service-function.ts',
+      'their traces cost up to 5 USD per million calls: take the permissions of X-Ray from these functions, in lib/functions/service-function.ts',
     async ask(stack, resources) {
       const share = stack.settings['traces.share']
       const isTimed = ({ source }: Subscription) => source === 'every.minute' || source === 'probe'
@@ -258,7 +258,7 @@ const questions: readonly Question[] = [
   {
     question: 'Does the alarm WeeklyBackupMissing see completed backups?',
     expected: 'a message in the queue CompletedBackups, after the first Sunday',
-    otherwise: 'correct the pattern of the rule in lib/backups.ts',
+    otherwise: 'correct the pattern of the rule in lib/data/backups.ts',
     ask: (stack, resources) =>
       withBackups(stack, async (BackupVaultName) => {
         if (stack.settings['storage.backups'].keptDays > 0)
@@ -276,7 +276,7 @@ const questions: readonly Question[] = [
     question: 'Do the nightly and the weekly rule make one backup on Sundays?',
     expected: '1 on the last Sunday',
     otherwise:
-      'there is one copy too many, which costs as much as a night: leave Sunday out of the nightly rule in lib/backups.ts',
+      'there is one copy too many, which costs as much as a night: leave Sunday out of the nightly rule in lib/data/backups.ts',
     ask: (stack) =>
       withBackups(stack, async (BackupVaultName) => {
         const { Namespace: namespace, MetricName: metric } = backupsCompleted

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
-import { reach } from '../reach.ts'
-import type { Operator } from '../tenant-records.ts'
-import type { Receiver } from '../webhook.ts'
+import { reach } from '../stack/reach.ts'
+import type { Operator } from '../tenants/tenant-records.ts'
+import type { Receiver } from '../webhooks/webhook.ts'
 
 /** The deployment to check, and a key with `verifyScopes` in a tenant without data. */
 export interface Target extends Receiver {

@@ -22,7 +22,7 @@ export type Item = Key & Record<string, unknown>
  * - `hash`: the hash of its name, up to a `#`; the number of partitions cannot change
  * - `one`: nothing, the tenant has one partition
  *
- * A new entity is one line here, and one in `bin/commands/carry-over/carried.ts`, which says what a restore does with it.
+ * A new entity is one line here, and one in `bin/commands/restore/carried.ts`, which says what a restore does with it.
  */
 export const entities = {
   order: 'shard',

@@ -1,0 +1,75 @@
+import { newId } from '#shared/platform/base/clock.ts'
+import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
+import type { Effects } from '#shared/platform/idempotency/decision.ts'
+import { asRecord } from '#shared/platform/idempotency/record.ts'
+import type { Refund } from '#shared/refunds/refund.ts'
+import type { ProviderReport } from '#shared/refunds/refund-states.ts'
+import { findRefund } from '#shared/refunds/refund-store.ts'
+import { settleRefund } from '#shared/refunds/settle-refund.ts'
+import type { Settings } from '#shared/settings/register.ts'
+import type { Operator } from '../tenants/tenant-records.ts'
+import { pendingSagasOf, tryNow } from './pending-sagas.ts'
+
+/** What an operator found out about a refund at the payment provider. */
+export type Finding = { outcome: 'failed' } | { outcome: 'paid'; providerRefundId: string; currency: string }
+
+/**
+ * Ends a pending refund by what an operator found out, as a report of the provider would. The finding has no time, so
+ * whatever the provider reports later counts. Its saga, if it was interrupted, is made due: the next run of the sweep stores
+ * the response for its caller.
+ * @throws Error if the tenant has no such refund, or if it is not pending
+ */
+export async function settleByOperator(
+  operator: Operator,
+  { tenant, id, settings, ...finding }: { tenant: string; id: string; settings: Settings } & Finding,
+): Promise<Refund> {
+  const { table, clock, name: sub } = operator
+  const context = { table, settings, now: clock.now(), alert: () => {} }
+  const correlation = { id: newId(clock), trace: {} }
+  const found = await commitDecision(
+    { table, clock, correlation, caller: undefined },
+    await decide(),
+    ({ refund }) => ({ result: refund }),
+  )
+  if ('existing' in found) throw new Error('a decision without a guard has no existing item')
+  await tryNow(operator, await sagasOf(operator, found.result))
+  return found.result
+
+  async function decide(): Promise<Settled> {
+    const before = await findRefund(table, tenant, id)
+    if (!before) throw new Error(`the tenant has no such refund: ${id}`)
+    if (before.status !== 'pending') throw new Error(`the refund is not pending: it is ${before.status}`)
+    const { refund, effects } = await settleRefund(before, reportOf(finding), context)
+    const actor = { sub, tenant, role: undefined }
+    return {
+      refund,
+      ...effects,
+      ...(effects.audit && { audit: { ...effects.audit, actor } }),
+      onConflict: decide,
+    }
+  }
+}
+
+interface Settled extends Effects {
+  refund: Refund
+  onConflict: () => Promise<Settled>
+}
+
+function reportOf(finding: Finding): ProviderReport {
+  if (finding.outcome === 'failed') return { status: 'failed' }
+  return {
+    status: 'succeeded',
+    provider_refund_id: finding.providerRefundId,
+    currency: finding.currency,
+  }
+}
+
+/** Returns the pending sagas whose state is a refund. */
+async function sagasOf(operator: Operator, { id, tenant_id }: Refund) {
+  const entries = await pendingSagasOf(operator, tenant_id)
+  const records = await Promise.all(entries.map(({ record }) => operator.table.get(record)))
+  return entries.filter((_, at) => {
+    const record = records[at] && asRecord(records[at])
+    return record?.state === 'pending' && record.saga.state.id === id
+  })
+}

@@ -1,0 +1,234 @@
+import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb'
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
+import { firstIdAt } from '#shared/platform/base/clock.ts'
+import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
+import {
+  type Item,
+  type Key,
+  keyOf,
+  ownerOf,
+  type PartitionKind,
+  partitionsOf,
+} from '#shared/platform/table/keys.ts'
+import { restoredKey } from '#shared/platform/table/restored.ts'
+import type { Report } from '../../cli/output.ts'
+import { type DeployedStack, outputOf } from '../stack/deployment.ts'
+import { operatorOf } from '../stack/operator.ts'
+import { deleteTenant, purgedEntities } from '../tenants/purge-tenant.ts'
+import type { Operator } from '../tenants/tenant-records.ts'
+import { kindsOf, prefixOf } from './carried.ts'
+import { type Copying, hasItems, itemsAt, putOf, removalOf, scanAll, writeAll } from './copying.ts'
+
+interface CarryOver extends Copying {
+  /** The operator on the target. */
+  operator: Operator
+  /** The time of the restore. */
+  from: Date
+  report?: Report
+}
+
+/** What was carried over of a kind of items, or the deletion of a tenant that was purged since. */
+interface CarriedOver {
+  items: string
+  copied: number
+  removed: number
+}
+
+const minuteMilliseconds = 60_000
+/** An event may be delivered later than it occurred. */
+const deliveryMarginMilliseconds = 24 * 3600 * 1000
+
+/**
+ * Carries over to a restored table what it must not lose, as `carried.ts` says for each kind of items, and marks it as
+ * restored. It can be repeated. It reads both tables as a whole.
+ */
+export async function carryOver({
+  from,
+  operator,
+  report = () => {},
+  ...copying
+}: CarryOver): Promise<CarriedOver[]> {
+  const { client, source, target } = copying
+  const done = new Map<string, CarriedOver>()
+  /** The items in the source of which the target has no others. */
+  const kept = new Set<string>()
+  const copiedDeliveries = new Set<string>()
+  let blocked: string[] = []
+  const firstDelivery = firstIdAt(from.getTime() - deliveryMarginMilliseconds)
+  const first: Partial<Record<PartitionKind, string>> = {
+    // The record that sums equal denials has the time of its minute.
+    audit: firstIdAt(from.getTime() - (from.getTime() % minuteMilliseconds)),
+    delivery: firstDelivery,
+    'failed-delivery': firstDelivery,
+  }
+
+  await scanAll(client, source, carriedItems(), copy)
+  await scanAll(client, target, anyOf(kindsOf('now').map((kind) => ofKind(kind))), removeOthers)
+  for (const tenant of blocked) await repeatPurge(tenant)
+  await writeAll(copying, [putOf({ ...restoredKey, at: operator.clock.now() })])
+  return [...done.values()]
+
+  function carriedItems() {
+    const since = kindsOf('since').map((kind) => ofKind(kind, { attribute: 'sk', value: first[kind] ?? '' }))
+    const erased = kindsOf('erasures').map((kind) =>
+      ofKind(kind, { attribute: 'erased_at', value: from.toISOString() }),
+    )
+    return anyOf([...kindsOf('now').map((kind) => ofKind(kind)), ...since, ...erased])
+  }
+
+  async function copy(page: Item[]): Promise<void> {
+    const entries = await entriesOfErased(page)
+    await writeAll(copying, [...entries.map(removalOf), ...page.map(putOf)])
+    await copyDeliveries(page)
+    const exact = new Set<string>(kindsOf('now'))
+    for (const item of page) {
+      count(item, 'copied')
+      if (exact.has(ownerOf(item.pk).entity)) kept.add(item.pk + item.sk)
+      if (item.pk === blockedTenantsKey.pk) blocked = item.tenants as string[]
+    }
+    report(`${[...done.values()].reduce((sum, { copied }) => sum + copied, 0)} items copied`)
+  }
+
+  /** Returns the entries of the carts of orders that were erased since. The tombstones no longer name the carts. */
+  async function entriesOfErased(page: readonly Item[]): Promise<Key[]> {
+    const erased = page.filter(({ erased_at }) => erased_at !== undefined)
+    const orders = await itemsAt(
+      client,
+      target,
+      erased.map(({ pk, sk }) => ({ pk, sk })),
+    )
+    return orders.filter(({ cart_id }) => cart_id !== undefined).map((order) => cartEntryKey(asOrder(order)))
+  }
+
+  async function removeOthers(page: Item[]): Promise<void> {
+    // A run that is interrupted must find the entries of these deliveries again.
+    await copyDeliveries(page)
+    const others = page.filter(({ pk, sk }) => !kept.has(pk + sk))
+    await writeAll(copying, others.map(removalOf))
+    for (const item of others) count(item, 'removed')
+  }
+
+  /** Carries over older deliveries that wait now, or waited at the time of the restore and have ended or expired since. */
+  async function copyDeliveries(page: readonly Item[]): Promise<void> {
+    const keys = new Map<string, Key>()
+    for (const { pk, delivery } of page) {
+      const { entity, tenant } = ownerOf(pk)
+      const id = String(delivery)
+      if (entity !== 'waiting_delivery' || id >= firstDelivery || copiedDeliveries.has(id)) continue
+      copiedDeliveries.add(id)
+      keys.set(id, keyOf(tenant, 'delivery', id))
+    }
+    const items = await itemsAt(client, source, [...keys.values()])
+    await writeAll(copying, items.map(putOf))
+    for (const item of items) {
+      count(item, 'copied')
+      keys.delete(item.sk)
+    }
+    await writeAll(copying, [...keys.values()].map(removalOf))
+  }
+
+  /** Deletes a tenant that was purged since: a purge leaves its tenant blocked and without data. */
+  async function repeatPurge(tenant: string): Promise<void> {
+    const withAudit = !(await hasItems(client, source, partitionsOf(tenant, 'audit')))
+    if ((await hasData(source, tenant, withAudit)) || !(await hasData(target, tenant, withAudit))) return
+    report(`purging ${tenant}`)
+    const deleted = Object.values(await deleteTenant(operator, tenant, { withAudit }))
+    const removed = deleted.reduce((sum, number) => sum + number, 0)
+    done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })
+  }
+
+  async function hasData(table: string, tenant: string, withAudit: boolean): Promise<boolean> {
+    for (const entity of purgedEntities(withAudit))
+      if (await hasItems(client, table, partitionsOf(tenant, entity))) return true
+    return false
+  }
+
+  function count({ pk }: Item, change: 'copied' | 'removed'): void {
+    const { entity } = ownerOf(pk)
+    const counts = done.get(entity) ?? { items: entity, copied: 0, removed: 0 }
+    counts[change] += 1
+    done.set(entity, counts)
+  }
+}
+
+interface Filter {
+  filter: string
+  values: Record<string, string>
+}
+
+/** Selects the items of a kind; those whose attribute has at least a value, if one is given. */
+function ofKind(kind: PartitionKind, from?: { attribute: 'sk' | 'erased_at'; value: string }): Filter {
+  const name = kind.replaceAll('-', '_')
+  const values = { [`:${name}`]: prefixOf(kind), ...(from && { [`:${name}_from`]: from.value }) }
+  const since = from ? ` AND ${from.attribute} >= :${name}_from` : ''
+  return { filter: `(begins_with(pk, :${name})${since})`, values }
+}
+
+function anyOf(filters: readonly Filter[]): Filter {
+  return {
+    filter: filters.map(({ filter }) => filter).join(' OR '),
+    values: Object.assign({}, ...filters.map(({ values }) => values)),
+  }
+}
+
+/**
+ * Carries over from a stack's table.
+ * @throws Error for a target that was not restored from it; one that says what is lost if the table is gone, or is in
+ *   another region
+ */
+export async function carryOverOf(
+  stack: DeployedStack,
+  options: Pick<CarryOver, 'target' | 'from' | 'report'>,
+): Promise<CarriedOver[]> {
+  // Throttled writes are repeated with growing pauses.
+  const dynamodb = new DynamoDBClient({ ...stack.access, maxAttempts: 10 })
+  const source = outputOf(stack, 'TableName')
+  const target = await describe(options.target)
+  if (!target) throw new Error(`there is no table ${options.target}`)
+  assertRestoredFrom(await describe(source), target)
+  const operator = await operatorOf({ ...stack, outputs: { ...stack.outputs, TableName: options.target } })
+  return carryOver({ client: DynamoDBDocumentClient.from(dynamodb), source, operator, ...options })
+
+  async function describe(TableName: string): Promise<TableDescription | undefined> {
+    const described = await dynamodb.send(new DescribeTableCommand({ TableName })).catch((thrown: Error) => {
+      if (thrown.name !== 'ResourceNotFoundException') throw thrown
+    })
+    return described?.Table
+  }
+}
+
+/**
+ * A carry-over deletes in its target, so a wrong name would destroy data.
+ * @param source undefined if it is gone
+ * @throws Error
+ */
+export function assertRestoredFrom(source: TableDescription | undefined, target: TableDescription): void {
+  const { TableName: name, RestoreSummary: { SourceTableArn, SourceBackupArn } = {} } = target
+  const origin = SourceTableArn ?? SourceBackupArn
+  if (target.TableArn === source?.TableArn)
+    throw new Error(`${name} is the table of the stack: carry over before the deployment that adopts it`)
+  if (origin === undefined)
+    throw new Error(
+      `the table ${name} was not restored from another table: carry-over writes to no other one`,
+    )
+  if (!source) throw nothingCarriedOver('the table of the stack is gone')
+  if (placeOf(origin) !== placeOf(source.TableArn ?? ''))
+    throw nothingCarriedOver(`${name} was restored from another region or account: ${origin}`)
+  if (SourceTableArn === source.TableArn || SourceBackupArn?.startsWith(`${source.TableArn}/backup/`)) return
+  throw new Error(
+    `the table ${name} was restored from ${origin}: carry-over writes only to a table restored from ${source.TableName}`,
+  )
+}
+
+/** Returns the region and the account of an ARN. */
+function placeOf(arn: string): string {
+  return arn.split(':').slice(3, 5).join()
+}
+
+function nothingCarriedOver(reason: string): Error {
+  const kinds = kindsOf('now', 'since', 'erasures').map((kind) => `  ${kind.replaceAll(/[-_]/g, ' ')}`)
+  return new Error(
+    [`${reason}. Nothing was carried over. As at the time of the restore are:`, ...kinds].join('\n'),
+  )
+}
