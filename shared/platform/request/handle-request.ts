@@ -21,7 +21,7 @@ import {
 } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
-import { keyedRequest, orMismatch, runOf } from './execution.ts'
+import { keyedRequest, orPayloadMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
 import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
@@ -49,7 +49,7 @@ export async function handleRequest(
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
     // With a used key, an invalid payload is another payload.
-    const { scope, input } = await orMismatch(authenticated, () => ({
+    const { scope, input } = await orPayloadMismatch(authenticated, () => ({
       scope: scopeOf(authenticated),
       input: parseInput(authenticated),
     }))
