@@ -75,9 +75,9 @@ export const deploymentVariable = 'DEPLOYMENT'
  * Returns the name of a caller's request: a plain hash of what names its idempotency record and of the deployment, whose name
  * is the same in another region. Nothing that is lost or rotated changes it.
  */
-export function requestName(deployment: string, record: Key): string {
+export function requestName(deployment: string, recordKey: Key): string {
   return createHash('sha256')
-    .update(JSON.stringify([deployment, record.pk]))
+    .update(JSON.stringify([deployment, recordKey.pk]))
     .digest('base64url')
 }
 

@@ -56,7 +56,7 @@ export async function handleRequest(
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
     context = { ...authenticated, ...inScope(scope, authenticated) }
     const keyed = await keyedRequest(context, input)
-    const known = { ...context, record: keyed?.key }
+    const known = { ...context, recordKey: keyed?.key }
     const run = runOf(endpoint, known, () => decide(endpoint, input, known))
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
@@ -107,7 +107,7 @@ export function openRequest(
     request,
     startedAt: clock.now(),
     source: sourceOf(request),
-    record: undefined,
+    recordKey: undefined,
     verifyToken: (token, nonce) => runtime.tokens.verify(token, nonce, clock.now(), work.budget),
     ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }
