@@ -262,7 +262,7 @@ describe('find', () => {
     const [event] = item ? publishedEvents(item) : []
     if (!event) throw new Error('the order has no event')
     const ref = { tenant: 'acme', subscriber: 'the-subscriber' }
-    const made = newDelivery(ref, event, { state: 'failed', now: Date.now(), settings: service.settings })
+    const made = newDelivery(ref, event, { state: 'waiting', now: Date.now(), settings: service.settings })
     const attempt = { at: new Date().toISOString(), status: 500, milliseconds: 7, answer: 'Dear Jane' }
     await service.table.put({ item: { ...made, attempts: [attempt] }, condition: 'none' })
     const timeline = await found(json.id)
