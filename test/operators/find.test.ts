@@ -11,6 +11,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { admin, codeCalls, editor, made } from '#test/codes/code-calls.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { fakeQueue } from '#test/support/fake-queue.ts'
+import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { receiveEvent } from '#test/support/received-events.ts'
@@ -155,6 +156,18 @@ describe('find', () => {
     expect(timeline.entries.find(({ kind }) => kind === 'change')?.command).toBe(
       `npx commerce api-keys revoke ${key_id} --tenant acme --stack commerce-test`,
     )
+  })
+
+  test('by the correlation id of its request shows a mail, and nothing of its receiver', async () => {
+    const headers = { 'X-Correlation-Id': 'mail-1' }
+    const email = newEmail()
+    const { json } = await requestCode(service, email, { headers })
+    await requestCode(service, newEmail())
+    const timeline = await found('mail-1')
+    expect(summariesOf(timeline, 'mail')).toEqual([`mail ${json.message_id} queued`])
+    expect(summariesOf(timeline, 'request')).toEqual([expect.stringContaining('otp.request 202')])
+    expect(JSON.stringify(timeline)).not.toMatch(/email|sealed/)
+    expect(kindsOf(await found(json.message_id))).toEqual(expect.arrayContaining(['request', 'mail']))
   })
 
   test('by the id of an event shows its deliveries, with the command that sends one again', async () => {

@@ -15,7 +15,7 @@ import {
   readLedger,
   readRefunds,
 } from './lists.ts'
-import { type Found, type FoundItem, foundItem, itemsById, itemsByName } from './locate.ts'
+import { type Found, type FoundItem, foundItem, itemsById, itemsByName, mailsById } from './locate.ts'
 import type { Answer, Query, Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import type { LogLine } from './search-logs.ts'
@@ -69,6 +69,8 @@ const mostLogLines = 1000
 const mostCorrelations = 200
 /** The most moments around which deliveries and new items are looked for. */
 const mostMoments = 20
+/** The most mails that are read, those of the latest requests. */
+const mostMails = 50
 
 /** The entities that requests create, by their operation. */
 const created: Readonly<Record<string, 'order' | 'code' | 'refund' | 'operation'>> = {
@@ -258,6 +260,14 @@ class Search {
       if (typeof tenant === 'string') this.#tenant ??= tenant
       if (api_key === this.#what) this.#isKey = true
     }
+    await this.#readMails(lines)
+  }
+
+  /** Reads the mails of the latest requests. Their requests have no tenant. */
+  async #readMails(lines: readonly LogLine[]): Promise<void> {
+    const ids = new Set(lines.flatMap(({ fields: { mail } }) => (typeof mail === 'string' ? [mail] : [])))
+    if (ids.size > mostMails) this.#complete = false
+    this.#add(await mailsById(this.#table, [...ids].slice(0, mostMails)))
   }
 
   /** Finds refunds by their charge or their id at the provider. */
