@@ -96,7 +96,7 @@ describe('find', () => {
     )
     expect(timeline.found.map((one) => one.id).toSorted()).toEqual([json.id, id].toSorted())
     expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_together'])
-    expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id}`)
+    expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id} by u1`)
   })
 
   test.each(['id', 'charge_id', 'provider_refund_id'])(
@@ -118,10 +118,11 @@ describe('find', () => {
     await calls.hardDelete(admin('acme'), id, 'sent to the wrong list')
     await calls.hardDelete(admin('acme'), other.id, 'another one')
     const timeline = await found('summer-10', 'acme')
+    expect(timeline.found).toEqual([{ kind: 'deleted code', id, tenant: 'acme' }])
     expect(timeline.entries).toContainEqual(
       expect.objectContaining({
         kind: 'audit',
-        summary: `allow hard_delete code/${id}: sent to the wrong list`,
+        summary: `allow hard_delete code/${id} by Admin-1: sent to the wrong list`,
         data: expect.objectContaining({ actor_id: 'Admin-1' }),
       }),
     )
@@ -137,8 +138,8 @@ describe('find', () => {
     const timeline = await found('WINTER-10', 'acme')
     expect(timeline.found).toEqual([{ kind: 'code', id, tenant: 'acme' }])
     expect(summariesOf(timeline, 'audit')).toEqual([
-      `allow update code/${id}`,
-      `allow soft_delete code/${id}`,
+      `allow update code/${id} by Editor-1`,
+      `allow soft_delete code/${id} by Editor-1`,
     ])
   })
 
@@ -151,7 +152,7 @@ describe('find', () => {
     await placeOrder(service, 'acme')
     const timeline = await found(key_id)
     expect(summariesOf(timeline, 'request')).toEqual([expect.stringContaining('orders.create 201')])
-    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.make api_key/${key_id}`])
+    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.make api_key/${key_id} by jane`])
     expect(JSON.stringify(timeline)).not.toContain(key)
     expect(timeline.entries.find(({ kind }) => kind === 'change')?.command).toBe(
       `npx commerce api-keys revoke ${key_id} --tenant acme --stack commerce-test`,

@@ -108,6 +108,7 @@ class Search {
   readonly #audit = new Map<string, AuditLine>()
   readonly #deliveries = new Map<string, DeliveryLine>()
   readonly #others: TimelineEntry[] = []
+  readonly #deletedCodes = new Set<string>()
   #tenant: string | undefined
   #isKey = false
   #calls = 0
@@ -144,7 +145,10 @@ class Search {
       [...this.#items.values()].map(({ kind, id }) => `${kind.replace(' ', '_')}/${id}`),
     )
     for (const { target, before } of lines)
-      if (hash !== undefined && before?.code_hash === hash) targets.add(target)
+      if (hash !== undefined && before?.code_hash === hash) {
+        targets.add(target)
+        this.#deletedCodes.add(target.replace('code/', ''))
+      }
     const actor = `api-key:${this.#what}`
     const isOf = (line: AuditLine) =>
       targets.has(line.target) ||
@@ -205,6 +209,9 @@ class Search {
       throw new Error(`nothing is known of ${this.#what} from ${time}: look at another time${advice}`)
     }
     const found: Found[] = [...this.#items.values()].map(({ kind, id, tenant }) => ({ kind, id, tenant }))
+    const known = new Set(found.map(({ id }) => id))
+    for (const id of this.#deletedCodes)
+      if (!known.has(id)) found.push({ kind: 'deleted code', id, tenant: this.#tenant })
     if (found.length === 0) found.push({ kind: this.#kind(), id: this.#what, tenant: this.#tenant })
     const read = { units: this.#units, calls: this.#calls, complete: this.#complete }
     return { found, entries, read }
