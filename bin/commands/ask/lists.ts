@@ -65,7 +65,7 @@ export interface DeliveryLine
   occurred_at: string
   /** The status of the latest attempt, or the reason of its failure. */
   latest: string
-  /** The beginning of what the latest attempt was answered, if it failed. */
+  /** The beginning of the latest answer that was an error. */
   answer?: string
   /** The time of the next attempt. That of a postponed one is known in a list of its subscriber only. */
   next_at?: string
@@ -193,11 +193,12 @@ export function deliveryLine(item: Item): DeliveryLine {
   const { pk, sk: id, subscriber_id, event_id, type, body, state, attempts, next_at } = asDelivery(item)
   const { correlation_id, occurred_at } = JSON.parse(body)
   const latest = attempts.at(-1)
+  const { answer } = attempts.findLast(({ reason, answer }) => reason !== undefined && answer) ?? {}
   return {
     ...{ id, tenant_id: ownerOf(pk).tenant, correlation_id, occurred_at },
     ...{ subscriber_id, event_id, type, state, attempted: attempts.length, attempts },
     latest: String(latest?.status ?? latest?.reason ?? ''),
-    ...(latest?.reason && latest.answer && { answer: latest.answer.slice(0, answerLength) }),
+    ...(answer && { answer: answer.slice(0, answerLength) }),
     // After its last attempt it keeps the time of the attempt before.
     ...(state === 'waiting' && next_at !== undefined && { next_at: timestamp(next_at) }),
   }
