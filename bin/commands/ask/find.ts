@@ -15,7 +15,7 @@ import {
   readLedger,
   readRefunds,
 } from './lists.ts'
-import { type Found, type FoundItem, foundItem, itemsById, itemsByName } from './locate.ts'
+import { type Found, type FoundItem, foundItem, itemsById, itemsByName, mailsById } from './locate.ts'
 import type { Answer, Query, Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import type { LogLine } from './search-logs.ts'
@@ -69,6 +69,8 @@ const mostLogLines = 1000
 const mostCorrelations = 200
 /** The most moments around which deliveries and new items are looked for. */
 const mostMoments = 20
+/** The most mails that are read, those of the latest requests. */
+const mostMails = 50
 
 /** The entities that requests create, by their operation. */
 const created: Readonly<Record<string, 'order' | 'code' | 'refund' | 'operation'>> = {
@@ -106,6 +108,7 @@ class Search {
   readonly #audit = new Map<string, AuditLine>()
   readonly #deliveries = new Map<string, DeliveryLine>()
   readonly #others: TimelineEntry[] = []
+  readonly #deletedCodes = new Set<string>()
   #tenant: string | undefined
   #isKey = false
   #calls = 0
@@ -142,7 +145,10 @@ class Search {
       [...this.#items.values()].map(({ kind, id }) => `${kind.replace(' ', '_')}/${id}`),
     )
     for (const { target, before } of lines)
-      if (hash !== undefined && before?.code_hash === hash) targets.add(target)
+      if (hash !== undefined && before?.code_hash === hash) {
+        targets.add(target)
+        this.#deletedCodes.add(target.replace('code/', ''))
+      }
     const actor = `api-key:${this.#what}`
     const isOf = (line: AuditLine) =>
       targets.has(line.target) ||
@@ -203,6 +209,9 @@ class Search {
       throw new Error(`nothing is known of ${this.#what} from ${time}: look at another time${advice}`)
     }
     const found: Found[] = [...this.#items.values()].map(({ kind, id, tenant }) => ({ kind, id, tenant }))
+    const known = new Set(found.map(({ id }) => id))
+    for (const id of this.#deletedCodes)
+      if (!known.has(id)) found.push({ kind: 'deleted code', id, tenant: this.#tenant })
     if (found.length === 0) found.push({ kind: this.#kind(), id: this.#what, tenant: this.#tenant })
     const read = { units: this.#units, calls: this.#calls, complete: this.#complete }
     return { found, entries, read }
@@ -258,6 +267,14 @@ class Search {
       if (typeof tenant === 'string') this.#tenant ??= tenant
       if (api_key === this.#what) this.#isKey = true
     }
+    await this.#readMails(lines)
+  }
+
+  /** Reads the mails of the latest requests. Their requests have no tenant. */
+  async #readMails(lines: readonly LogLine[]): Promise<void> {
+    const ids = new Set(lines.flatMap(({ fields: { mail } }) => (typeof mail === 'string' ? [mail] : [])))
+    if (ids.size > mostMails) this.#complete = false
+    this.#add(await mailsById(this.#table, [...ids].slice(0, mostMails)))
   }
 
   /** Finds refunds by their charge or their id at the provider. */

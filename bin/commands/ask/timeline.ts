@@ -54,12 +54,12 @@ export function entryOfLine({ at, fields }: LogLine): TimelineEntry {
 }
 
 export function entryOfAudit(line: AuditLine): TimelineEntry {
-  const { at, id, tenant_id: tenant, correlation_id, result, action, target, reason, count } = line
+  const { at, id, tenant_id: tenant, correlation_id, result, action, target, actor_id, reason, count } = line
   const why = reason === 'allowed' ? '' : `: ${reason}`
   const times = count === undefined ? '' : ` (${count} times)`
   return {
     ...{ at, kind: 'audit', id, tenant, correlation_id },
-    summary: `${result} ${action} ${target}${why}${times}`,
+    summary: `${result} ${action} ${target} by ${actor_id}${why}${times}`,
     data: { ...line },
   }
 }
