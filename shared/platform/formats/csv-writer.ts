@@ -1,5 +1,3 @@
-import { stringify } from 'csv-stringify/sync'
-
 /**
  * Positions where a spreadsheet may start a formula (OWASP, 'CSV Injection'). At the start of the text: before = + - @,
  * their full-width forms, TAB, CR or LF. After a character that some spreadsheets treat as the end of a column or row:
@@ -21,14 +19,20 @@ export function bareCell(text: string): string {
   return text.replace(guard, '')
 }
 
+/** What RFC 4180 quotes, and spaces at an end, which readers may drop. */
+const quotable = /[",\r\n]|^ | $/
+
 /** Returns RFC 4180 lines, each ending in CRLF. `readCsv` returns the same cells, and a spreadsheet executes none. */
 export function csvLines(rows: readonly (readonly string[])[]): string {
-  return stringify([...rows], {
-    cast: { string: guardCell },
-    record_delimiter: '\r\n',
-    quote_record_delimiter: true,
-    quoted_match: /^ | $/,
-    // Without quotes, a row of empty cells would be blank, and a blank row is skipped.
-    quoted_empty: rows.some((cells) => cells.every((cell) => cell === '')),
-  })
+  return rows.map((cells) => `${lineOf(cells)}\r\n`).join('')
+}
+
+function lineOf(cells: readonly string[]): string {
+  // Without quotes, a row of empty cells would be blank, and a blank row is skipped.
+  const isBlank = cells.every((cell) => cell === '')
+  return cells.map((cell) => (isBlank ? '""' : quotedCell(guardCell(cell)))).join(',')
+}
+
+function quotedCell(cell: string): string {
+  return quotable.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
 }
