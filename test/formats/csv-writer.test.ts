@@ -28,6 +28,8 @@ describe('a line', () => {
     const rows = [
       ['a', '='],
       ['b,', ' '],
+      ['', ''],
+      ['', 'c'],
     ]
     expect(csvLines(rows)).toBe(rows.map(csvLine).join(''))
     expect(csvLines([])).toBe('')
