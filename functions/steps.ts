@@ -23,7 +23,7 @@ const ending = {
   delete: ['pending-operation'],
 } as const satisfies TableUse
 
-/** The steps of the import workflow. lib/imports/import-machine.ts defines their order. */
+/** The steps of the import workflow. lib/imports/import-definition.ts defines their order. */
 export const steps: readonly StepEntry[] = [
   {
     name: 'imports.prepare',

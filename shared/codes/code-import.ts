@@ -26,7 +26,7 @@ function importedRows(text: string, settings: Settings): CsvRow[] {
   const { maxRows } = settings['codes.import']
   const optional = new Set<string>([...settings['codes.export'].columns, 'state'])
   for (const column of importColumns) optional.delete(column)
-  return readCsv(text, { required: importColumns, ignored: [...optional], maxRows })
+  return readCsv(text, { required: importColumns, optional: [...optional], maxRows })
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Settings } from '../settings/register.ts'
 /** The columns of a customer file. */
 export const customerColumns = {
   required: ['email'],
-  ignored: ['name', 'country', 'created_at'],
+  optional: ['name', 'country', 'created_at'],
 } as const
 
 const optionalText = v.optional(v.pipe(v.string(), v.trim()))

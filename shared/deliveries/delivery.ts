@@ -45,10 +45,10 @@ export interface Delivery extends Key {
   /** The latest attempts, oldest first. */
   attempts: readonly Attempt[]
   /** The attempts that the schedule of retries does not count: those before the latest resend, and those cut off since. */
-  attempted_before?: number
+  uncounted_attempts?: number
   /** The time of the next attempt, in milliseconds since 1970. */
   next_at?: number
-  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. */
+  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. A held one has it, too. */
   waiting?: string
   /** Seconds since 1970. */
   expires_at: number
@@ -215,7 +215,7 @@ export function resendDelivery(
   const ref = { tenant, subscriber }
   const entry = waitingEntry(ref, { sk, attempted, expires_at }, now + lateMilliseconds, clock)
   const set = {
-    ...{ state: stateAfter('resend'), attempted, attempted_before: attempted },
+    ...{ state: stateAfter('resend'), attempted, uncounted_attempts: attempted },
     ...{ next_at: now, waiting: entry.sk, expires_at },
   }
   return {

@@ -104,7 +104,7 @@ export function withAttempt(delivery: Delivery, made: Attempt): Delivery {
   const recorded = (one: Attempt): Delivery => ({
     ...delivery,
     attempted: delivery.attempted + 1,
-    ...(one.reason === 'no_slot' && { attempted_before: (delivery.attempted_before ?? 0) + 1 }),
+    ...(one.reason === 'no_slot' && { uncounted_attempts: (delivery.uncounted_attempts ?? 0) + 1 }),
     attempts: [...delivery.attempts, one].slice(-keptAttempts),
   })
   const { answer = '', ...withoutAnswer } = made
@@ -124,12 +124,12 @@ function sizeOf({ body, ...others }: Delivery): number {
  * that the subscriber asks for. Undefined after the last attempt.
  */
 export function nextAttemptAt(
-  { type, attempted, attempted_before = 0 }: Delivery,
+  { type, attempted, uncounted_attempts = 0 }: Delivery,
   response: SubscriberResponse,
   { settings, now, clock }: Pick<WorkContext, 'settings' | 'now' | 'clock'>,
 ): number | undefined {
   const { retriesAfterSeconds, jitter, maxRetryAfterSeconds } = settings['deliveries.schedule']
-  const pause = type === pingType ? undefined : retriesAfterSeconds[attempted - attempted_before]
+  const pause = type === pingType ? undefined : retriesAfterSeconds[attempted - uncounted_attempts]
   if (pause === undefined) return undefined
   const asked = 'status' in response ? retryAfterSeconds(response.retryAfter, now()) : 0
   const seconds = Math.max(

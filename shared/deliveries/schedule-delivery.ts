@@ -59,8 +59,11 @@ export interface Step {
   trigger: Exclude<DeliveryTrigger, 'skip' | 'resend'>
   /** When it goes on, in milliseconds since 1970; absent if it has ended. */
   at?: number
-  /** What it waits for: the time of a retry, a subscriber that may be called again, or the end of its tenant's block. */
-  waitsFor?: 'retry' | 'subscriber' | 'tenant'
+  /**
+   * What it waits for: the time of a retry, a subscriber that may be called again, the end of its tenant's block, or the sweep,
+   * because its message may be lost.
+   */
+  waitsFor?: 'retry' | 'subscriber' | 'tenant' | 'sweep'
 }
 
 /** A message, and what the table has about its delivery. */
@@ -125,7 +128,7 @@ export function missedStep(stored: Delivery, { attempt }: DeliveryMessage): Step
   const { state, attempted, waiting, next_at } = stored
   if (state !== 'waiting' || attempted !== attempt || waiting !== undefined || next_at === undefined)
     return undefined
-  return { delivery: stored, trigger: 'retry', at: next_at + lateMilliseconds, waitsFor: 'subscriber' }
+  return { delivery: stored, trigger: 'retry', at: next_at + lateMilliseconds, waitsFor: 'sweep' }
 }
 
 /** A purge deletes the subscribers of a blocked tenant before its deliveries, and nothing may be written behind it. */

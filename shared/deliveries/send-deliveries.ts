@@ -104,9 +104,9 @@ async function prepare(work: Work): Promise<Prepared | Step | undefined> {
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return wait(health?.open_until ?? now)
   if (breaker === 'half_open' && !(await takeProbe(message, work))) return wait(slotFreeAt(work))
-  const isHeld =
+  const lacksSlot =
     breaker === 'closed' && isSlow(health, now) && (hasNoSlot(slots, now, settings) || !(await slot.take()))
-  if (isHeld) {
+  if (lacksSlot) {
     // It stays slow meanwhile: a call without a slot would be cut off.
     await slot.markSlow(message, health)
     return wait(slotFreeAt(work))

@@ -1,5 +1,5 @@
 import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
-import { checkCount, isCount, tooManyInProgress } from '../operations/operation-count.ts'
+import { checkInProgressLimit, isCountItem, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { fileUrl } from '../platform/formats/public-address.ts'
@@ -45,7 +45,7 @@ async function createFromFile(
   const { tenant } = context.scope
   const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
-  await checkCount(context.table, tenant, context.settings)
+  await checkInProgressLimit(context.table, tenant, context.settings)
   const operation = operationOf({ kind: 'inline' }, hash, context)
   // The file is stored before the commit, so every operation has its file. Without a commit, the file is left for
   // deletion.
@@ -78,7 +78,7 @@ function startDecision(
     writes: [...createOperation(operation, 'imports', settings), ...writes],
     audit: { action: 'import', target: `operation/${id}`, tenant, after: { source: source.kind } },
     onConflict: async (existing) => {
-      if (isCount(existing)) throw tooManyInProgress(settings)
+      if (isCountItem(existing)) throw tooManyInProgress(settings)
       return decideAgain()
     },
   }

@@ -59,7 +59,7 @@ export async function importRows(
 /** Returns the operation of a chunk that has to be imported. */
 async function importing(ref: ChunkRef, table: Table): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
-  if (!operation || !mayMove('count', operation.state) || operation.cancel_requested === 'yes')
+  if (!operation || !mayMove('progress', operation.state) || operation.cancel_requested === 'yes')
     return undefined
   return (await table.get(chunkKey(operation.id, ref.chunk.index))) ? undefined : operation
 }
@@ -105,7 +105,7 @@ async function count(
   const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: failed }
   const changes: Change[] = [
     { item: { ...chunkKey(id, index), succeeded, failed, expires_at }, condition: { absent: true } },
-    { ...transition(operation, 'count', clock.now()), add },
+    { ...transition(operation, 'progress', clock.now()), add },
   ]
   await table.transact(changes)
 }

@@ -149,7 +149,7 @@ async function update(
   set: Partial<Operation>,
   { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<void> {
-  await table.transact([transition(operation, 'count', clock.now(), set, { chunks_total: 0 })])
+  await table.transact([transition(operation, 'progress', clock.now(), set, { chunks_total: 0 })])
 }
 
 /**

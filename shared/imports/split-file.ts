@@ -39,7 +39,7 @@ export function fileLimits(settings: Settings, smallest: ChunkSize = smallestChu
 /** The required columns, and the further columns that a file may have. */
 interface Columns {
   required: readonly string[]
-  ignored: readonly string[]
+  optional: readonly string[]
 }
 
 export interface SplitFile {

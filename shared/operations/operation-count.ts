@@ -32,12 +32,12 @@ export function decrementCount({ tenant_id }: Operation): Change {
 }
 
 /** Returns whether a write failed because the tenant has too many operations in progress. */
-export function isCount(existing: Item | undefined): boolean {
+export function isCountItem(existing: Item | undefined): boolean {
   return existing !== undefined && ownerOf(existing.pk).entity === 'operation_count'
 }
 
 /** Rejects a request early, before work that its commit would discard. @throws RATE_LIMIT.exceeded */
-export async function checkCount(table: Table, tenant: string, settings: Settings): Promise<void> {
+export async function checkInProgressLimit(table: Table, tenant: string, settings: Settings): Promise<void> {
   const count = await table.get(countKey(tenant))
   if (Number(count?.in_progress ?? 0) >= settings['imports.inProgressPerTenant'])
     throw tooManyInProgress(settings)

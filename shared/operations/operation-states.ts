@@ -3,13 +3,13 @@ import { type Condition, inState } from '../platform/table/table.ts'
 export const states = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
 export type State = (typeof states)[number]
 
-/** The triggers of transitions; `count` and `request_cancel` keep the state. */
-export type Trigger = 'start' | 'count' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
+/** The triggers of transitions; `progress` and `request_cancel` keep the state. */
+export type Trigger = 'start' | 'progress' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
 
 /** Every transition of an operation. Both the check after a read and the condition of a write use this table. */
 const transitions: Record<Trigger, { from: readonly State[]; to: State }> = {
   start: { from: ['pending'], to: 'running' },
-  count: { from: ['running'], to: 'running' },
+  progress: { from: ['running'], to: 'running' },
   request_cancel: { from: ['running'], to: 'running' },
   succeed: { from: ['running'], to: 'succeeded' },
   fail: { from: ['pending', 'running'], to: 'failed' },

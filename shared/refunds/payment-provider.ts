@@ -18,7 +18,7 @@ export interface ProviderRequest {
    */
   request: string
   /** The caller has used its key for another request before: the provider's key is derived from the refund's id. */
-  isAnother: boolean
+  usesOwnKey: boolean
   /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
   requestedSince: number
   /** Payouts of the request since this time belong to it, in milliseconds since 1970. */
@@ -50,7 +50,7 @@ export type ProviderOutcome =
 
 /** A payout that the provider made for the same request of the caller and another refund; or another use of its key. */
 export interface EarlierUse {
-  status: 'met'
+  status: 'key_used'
   /** The latest one; absent if the provider made none. */
   payout?: ProviderRefund | undefined
 }

@@ -76,7 +76,7 @@ export function refundSaga(
     const mayBeLost = await wasRestored(context)
     const asked = now()
     const outcome = await provider.refund(requestOf(refund, settings, { mayBeLost }), budget)
-    return outcome.status === 'met' ? meet(refund, outcome) : answered(refund, outcome, asked)
+    return outcome.status === 'key_used' ? afterEarlierUse(refund, outcome) : answered(refund, outcome, asked)
   }
 
   function answered(refund: Refund, outcome: ProviderOutcome, asked: number): RefundResult {
@@ -90,11 +90,11 @@ export function refundSaga(
    * because an earlier attempt was declined, was another request's.
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refund stays pending
    */
-  async function meet({ tenant_id, id }: Refund, { payout }: EarlierUse): Promise<RefundResult> {
+  async function afterEarlierUse({ tenant_id, id }: Refund, { payout }: EarlierUse): Promise<RefundResult> {
     const refund = await currentRefund({ tenant_id, id })
     if (refund.status !== 'pending') return { refund }
     const request = requestOf(refund, settings)
-    if (!payout || payout.createdAt < request.paidSince) return attempt(await asAnother(refund))
+    if (!payout || payout.createdAt < request.paidSince) return attempt(await withOwnKey(refund))
     if (payout.chargeId !== request.chargeId || payout.amount !== request.amount)
       return { refund, earlier: {} }
     const same = await refundOf(payout, refund)
@@ -105,9 +105,9 @@ export function refundSaga(
   }
 
   /** Records that a refund is requested by its own key, before it is. @throws TRANSIENT.error if it changed meanwhile */
-  async function asAnother(refund: Refund): Promise<Refund> {
-    if (refund.is_another) return refund
-    const another = { ...refund, is_another: true, version: refund.version + 1 }
+  async function withOwnKey(refund: Refund): Promise<Refund> {
+    if (refund.uses_own_key) return refund
+    const another = { ...refund, uses_own_key: true, version: refund.version + 1 }
     const { onFailure, ...write } = replacedRefund(refund, another)
     if (await table.transact([write])) throw fail(onFailure)
     return another

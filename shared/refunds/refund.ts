@@ -48,7 +48,7 @@ export interface Refund extends RefundView {
   /** The name of the caller's request (`requestName`), the same for each refund of the request. */
   request: string
   /** Set before the payout is requested, if the caller has used its key for another request before. */
-  is_another?: boolean
+  uses_own_key?: boolean
   /** As returned by the provider. */
   provider_refund_id?: string
   /** The sort key of its entry among the refunds about which the provider must be asked, as long as it is one of them. */
@@ -75,9 +75,9 @@ export const deploymentVariable = 'DEPLOYMENT'
  * Returns the name of a caller's request: a plain hash of what names its idempotency record and of the deployment, whose name
  * is the same in another region. Nothing that is lost or rotated changes it.
  */
-export function requestName(deployment: string, record: Key): string {
+export function requestName(deployment: string, recordKey: Key): string {
   return createHash('sha256')
-    .update(JSON.stringify([deployment, record.pk]))
+    .update(JSON.stringify([deployment, recordKey.pk]))
     .digest('base64url')
 }
 
@@ -88,10 +88,10 @@ export function requestOf(
   { mayBeLost = false } = {},
 ): ProviderRequest {
   const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount, request } = refund
-  const { is_another: isAnother = false } = refund
+  const { uses_own_key: usesOwnKey = false } = refund
   const requestedSince = timeOf(refundId)
   const paidSince = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
-  const about = { account, chargeId, amount, refundId, tenant, request, isAnother }
+  const about = { account, chargeId, amount, refundId, tenant, request, usesOwnKey }
   return { ...about, requestedSince, paidSince, mayBeLost }
 }
 

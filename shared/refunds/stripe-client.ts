@@ -47,7 +47,7 @@ export function stripeClient({ apiKey, endpoint }: StripeOptions): Stripe {
 }
 
 /** Returns the remaining time of all attempts together, in whole milliseconds. */
-export function within(budget: Budget, clock: Clock): () => number {
+export function remainingTime(budget: Budget, clock: Clock): () => number {
   const deadline = clock.now() + wholeMilliseconds
   return () => Math.floor(Math.min(budget.remaining(), deadline - clock.now()))
 }
@@ -56,7 +56,7 @@ export function within(budget: Budget, clock: Clock): () => number {
  * Repeats a call until its answer is final.
  * @throws StripeError for a final error; DEPENDENCY.timeout, DEPENDENCY.unavailable after the last attempt
  */
-export async function attempts<Result>(
+export async function withRetries<Result>(
   { attemptMilliseconds, clock, trace = {} }: StripeOptions,
   remaining: () => number,
   call: (options: CallOptions) => Promise<Result>,
@@ -68,7 +68,7 @@ export async function attempts<Result>(
       return await call({ timeout, headers: { ...trace } })
     } catch (thrown) {
       if (!(thrown instanceof Stripe.errors.StripeError) || !isTransient(thrown)) throw thrown
-      const delay = delayBefore(attempt, thrown, remaining(), clock)
+      const delay = delayAfter(attempt, thrown, remaining(), clock)
       if (delay === undefined) throw fail(failureOf(thrown), { cause: causeOf(thrown) })
       if (delay >= remaining()) throw fail('DEPENDENCY.timeout', { cause: causeOf(thrown) })
       await clock.sleep(delay)
@@ -80,21 +80,21 @@ export async function attempts<Result>(
  * Reads from Stripe. Whatever it refuses says nothing about a refund.
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
  */
-export async function read<Result>(
+export async function readWithRetries<Result>(
   options: StripeOptions,
   budget: Budget,
   call: (options: CallOptions) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await attempts(options, within(budget, options.clock), call)
+    return await withRetries(options, remainingTime(budget, options.clock), call)
   } catch (thrown) {
     if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
-    throw refusal(thrown)
+    throw unavailable(thrown)
   }
 }
 
 /** Returns the failure of a call that Stripe refuses. The owner of an account can end the access: no failure of the service. */
-export function refusal(error: StripeError): Failure {
+export function unavailable(error: StripeError): Failure {
   return fail('DEPENDENCY.unavailable', {
     cause: causeOf(error),
     causedByCaller: error.code === 'account_invalid',
@@ -109,8 +109,8 @@ function isTransient(error: StripeError): boolean {
   return error instanceof Stripe.errors.StripeRateLimitError
 }
 
-/** Returns the delay before an attempt in milliseconds; undefined if there is none. Attempt 0 is the first. */
-function delayBefore(attempt: number, error: StripeError, left: number, clock: Clock): number | undefined {
+/** Returns the delay after a failed attempt, the first of which is 1, in milliseconds; undefined after the last. */
+function delayAfter(attempt: number, error: StripeError, left: number, clock: Clock): number | undefined {
   const range = delays[attempt - 1]
   if (!range) return undefined
   const [least, most] = range

@@ -5,14 +5,14 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 import { providerKey } from './provider-key.ts'
 import {
-  attempts,
   type CallOptions,
-  read,
-  refusal,
+  readWithRetries,
+  remainingTime,
   type StripeError,
   type StripeOptions,
   stripeClient,
-  within,
+  unavailable,
+  withRetries,
 } from './stripe-client.ts'
 import {
   metadataName,
@@ -42,15 +42,15 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = stripeClient(options)
   return {
     async refund(request, budget) {
-      const remaining = within(budget, clock)
+      const remaining = remainingTime(budget, clock)
       try {
-        return await attempts(options, remaining, (call) =>
+        return await withRetries(options, remaining, (call) =>
           askOnce(request, { stripe, call, clock, remaining }),
         )
       } catch (thrown) {
         if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
-        if (thrown.rawType === 'idempotency_error' && !request.isAnother)
-          return read(options, budget, (call) => earlierUse(request, { stripe, call, remaining }))
+        if (thrown.rawType === 'idempotency_error' && !request.usesOwnKey)
+          return readWithRetries(options, budget, (call) => earlierUse(request, { stripe, call, remaining }))
         const outcome = refused(thrown)
         if (!('reason' in outcome) || outcome.reason !== 'exceeds_charge') return outcome
         return {
@@ -60,14 +60,14 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       }
     },
     find(request, budget) {
-      const remaining = within(budget, clock)
-      return read(options, budget, async (call) => {
+      const remaining = remainingTime(budget, clock)
+      return readWithRetries(options, budget, async (call) => {
         const refund = await findPayout(request, { charge: request.chargeId }, { stripe, call, remaining })
         return refund && isOf(request, refund) ? outcomeOf(refund, false) : undefined
       })
     },
     adopt(providerRefundId, { account, refundId, tenant }, budget) {
-      return read(options, budget, async (call) => {
+      return readWithRetries(options, budget, async (call) => {
         const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
         const params = { stripeAccount: account, ...call }
         return outcomeOf(await stripe.refunds.update(providerRefundId, { metadata }, params), true)
@@ -105,11 +105,11 @@ async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<P
   const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
   const created = { gte: Math.floor(paidSince / 1000) }
   const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
-  return found ? outcomeFor(request, found) : { status: 'met' }
+  return found ? outcomeFor(request, found) : { status: 'key_used' }
 }
 
 function outcomeFor(request: ProviderRequest, refund: Stripe.Refund): ProviderOutcome | EarlierUse {
-  return isOf(request, refund) ? outcomeOf(refund, true) : { status: 'met', payout: recordOf(refund) }
+  return isOf(request, refund) ? outcomeOf(refund, true) : { status: 'key_used', payout: recordOf(refund) }
 }
 
 /** Returns whether a payout is of the refund itself. */
@@ -122,9 +122,9 @@ async function create(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId, tenant, request: name, isAnother } = request
+  const { account, chargeId, amount, refundId, tenant, request: name, usesOwnKey } = request
   const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant, [requestMetadataName]: name }
-  const idempotencyKey = isAnother ? `refund-${refundId}` : `request-${name}`
+  const idempotencyKey = usesOwnKey ? `refund-${refundId}` : `request-${name}`
   const refund = await stripe.refunds.create(
     { charge: chargeId, amount, metadata },
     { stripeAccount: account, idempotencyKey, ...options },
@@ -144,12 +144,12 @@ async function findPayout(
   selection: Pick<Stripe.RefundListParams, 'charge' | 'created'>,
   { stripe, call, remaining }: Attempt,
 ): Promise<Stripe.Refund | undefined> {
-  const { account, request: name, isAnother } = request
+  const { account, request: name, usesOwnKey } = request
   let ofRequest: Stripe.Refund | undefined
   const selected = stripe.refunds.list({ ...selection, limit: 100 }, { stripeAccount: account, ...call })
   for await (const refund of selected) {
     if (isOf(request, refund)) return refund
-    if (!isAnother && refund.metadata?.[requestMetadataName] === name) ofRequest ??= refund
+    if (!usesOwnKey && refund.metadata?.[requestMetadataName] === name) ofRequest ??= refund
     if (remaining() < 1) throw fail('DEPENDENCY.timeout')
   }
   return ofRequest
@@ -190,7 +190,7 @@ function refused(error: StripeError): ProviderOutcome {
     throw new Error('a key of the payment provider stands for another refund')
   if (code === 'resource_missing') return { status: 'rejected', reason: 'no_such_charge' }
   // A key without access to the account of a tenant says nothing about a charge that an earlier attempt may have refunded.
-  if (statusCode === 401 || statusCode === 403) throw refusal(error)
+  if (statusCode === 401 || statusCode === 403) throw unavailable(error)
   // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
     return { status: 'rejected', reason: 'exceeds_charge' }

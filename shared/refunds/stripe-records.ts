@@ -2,7 +2,7 @@ import Stripe from 'stripe'
 import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
-import { read, type StripeOptions, stripeClient } from './stripe-client.ts'
+import { readWithRetries, type StripeOptions, stripeClient } from './stripe-client.ts'
 import { recordOf } from './stripe-refund.ts'
 
 const pageSize = 100
@@ -29,7 +29,7 @@ export function stripeRecords(options: StripeOptions): ProviderRecords {
     let last: string | undefined
     do {
       const parameters = { ...selection, limit: pageSize, ...(last && { starting_after: last }) }
-      const { data, has_more } = await read(options, budget, async (call) =>
+      const { data, has_more } = await readWithRetries(options, budget, async (call) =>
         checkPage(await stripe.refunds.list(parameters, { stripeAccount: account, ...call })),
       )
       yield* data.map(recordOf)
@@ -45,7 +45,7 @@ export function stripeRecords(options: StripeOptions): ProviderRecords {
 
     async find({ account, id, chargeId, refundId }, budget) {
       if (id !== undefined) {
-        const found = await read(options, budget, (call) =>
+        const found = await readWithRetries(options, budget, (call) =>
           stripe.refunds.retrieve(id, {}, { stripeAccount: account, ...call }).catch(absent),
         )
         return found && recordOf(found)

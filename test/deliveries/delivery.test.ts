@@ -97,7 +97,7 @@ describe('a stored delivery', () => {
     await table.transact(changes)
     expect(message).toEqual({ ...ref, delivery: delivery.sk, attempt: 10 })
     expect(await read()).toMatchObject({
-      ...{ state: 'waiting', attempted_before: 9, attempted: 9 },
+      ...{ state: 'waiting', uncounted_attempts: 9, attempted: 9 },
       expires_at: delivery.expires_at,
     })
     expect(await waiting(now + lateMilliseconds - 1)).toEqual([])

@@ -89,7 +89,7 @@ describe('the next attempt', () => {
   test.each([
     ['the first attempt', { attempted: 0 }, first],
     ['the second attempt', { attempted: 1 }, second],
-    ['the first one after it was sent again', { attempted: 9, attempted_before: 9 }, first],
+    ['the first one after it was sent again', { attempted: 9, uncounted_attempts: 9 }, first],
     ['the last one', { attempted: retriesAfterSeconds.length }, undefined],
     ['that of a test', { type: pingType }, undefined],
   ])('after %s follows the schedule', (_, changes, seconds) => {

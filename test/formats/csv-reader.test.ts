@@ -7,7 +7,7 @@ import { bareCell } from '#shared/platform/formats/csv-writer.ts'
 import { runs } from '#test/support/runs.ts'
 import { anyText } from './any-text.ts'
 
-const shape: CsvShape = { required: ['code', 'amount'], ignored: ['note'], maxRows: 3 }
+const shape: CsvShape = { required: ['code', 'amount'], optional: ['note'], maxRows: 3 }
 const cellsOf = (text: string) => readCsv(text, shape).map(({ cells }) => cells && { ...cells })
 const thrown = (action: () => unknown) => {
   try {
@@ -58,7 +58,7 @@ describe('a file', () => {
   })
 
   test('counts a quoted empty cell as a row, and a blank line not', () => {
-    const one = { required: ['code'], ignored: [], maxRows: 3 }
+    const one = { required: ['code'], optional: [], maxRows: 3 }
     expect(readCsv('code\n\n""\n\nA\n', one)).toEqual([
       { row: 1, cells: { code: '' } },
       { row: 2, cells: { code: 'A' } },
@@ -197,7 +197,7 @@ describe('a row', () => {
 
   test('has no prototype, so a column can have any name', () => {
     const names = ['__proto__', 'constructor', 'tostring']
-    const [row] = readCsv(`${names}\na,b,c\n`, { required: names, ignored: [], maxRows: 1 })
+    const [row] = readCsv(`${names}\na,b,c\n`, { required: names, optional: [], maxRows: 1 })
     expect(Object.entries(row?.cells ?? {})).toEqual([
       ['__proto__', 'a'],
       ['constructor', 'b'],

@@ -169,7 +169,7 @@ describe('individually parsed rows', () => {
   })
 
   test('get their columns from the header', () => {
-    expect(readHeader(' Email ,"NAME"', { required: ['email'], ignored: ['name'] })).toEqual([
+    expect(readHeader(' Email ,"NAME"', { required: ['email'], optional: ['name'] })).toEqual([
       'email',
       'name',
     ])

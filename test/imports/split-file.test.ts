@@ -8,7 +8,7 @@ import { runs } from '#test/support/runs.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { anyText } from '../formats/any-text.ts'
 
-const shape = { required: ['email'], ignored: ['name'] }
+const shape = { required: ['email'], optional: ['name'] }
 const generous = { rows: 1000, bytes: 1e9, rowBytes: 1e9, maxRows: 1e9 }
 
 async function* inPieces(bytes: Buffer, size: number) {

@@ -65,7 +65,7 @@ const ofRequests: readonly Failure[] = [
   },
   ...budgeted.map(
     ({ route }): Failure => ({
-      kind: 'A route with a latency budget fails wholly',
+      kind: 'A route with a latency budget fails wholly, or its function crashes',
       before: 3,
       alarm: `${pascalCase(route.operation)}Failing`,
       minutes: 3,
@@ -74,7 +74,7 @@ const ofRequests: readonly Failure[] = [
   ),
   ...budgeted.map(
     (entry): Failure => ({
-      kind: 'The function of a route with a latency budget crashes',
+      kind: 'A route with a latency budget fails wholly, or its function crashes',
       before: 3,
       alarm: `${pascalCase(entry.route.operation)}Failing`,
       minutes: 3,
@@ -83,7 +83,7 @@ const ofRequests: readonly Failure[] = [
   ),
   ...others.map(
     ({ route }): Failure => ({
-      kind: 'Another route fails wholly',
+      kind: 'Another route fails wholly, or 1 % of 100 requests a minute',
       before: 3,
       alarm: `${pascalCase(areaOf(route))}Failing`,
       minutes: 3,
@@ -92,7 +92,7 @@ const ofRequests: readonly Failure[] = [
   ),
   ...others.map(
     (entry): Failure => ({
-      kind: 'The function of another route crashes',
+      kind: 'Any other function behind the gateway crashes',
       before: 3,
       alarm: 'RequestsUnanswered',
       minutes: 3,
@@ -101,7 +101,7 @@ const ofRequests: readonly Failure[] = [
   ),
   ...[preflight, unknownRoute].map(
     ({ name }): Failure => ({
-      kind: 'The function for preflight requests or unknown routes crashes',
+      kind: 'Any other function behind the gateway crashes',
       before: 3,
       alarm: 'RequestsUnanswered',
       minutes: 3,
@@ -118,7 +118,7 @@ const ofRequests: readonly Failure[] = [
   },
   ...others.map(
     (entry): Failure => ({
-      kind: 'Another route fails 1 % of 100 requests a minute',
+      kind: 'Another route fails wholly, or 1 % of 100 requests a minute',
       before: 217,
       alarm: `${pascalCase(areaOf(entry.route))}Failing`,
       minutes: 3,
@@ -138,8 +138,7 @@ const ofRequests: readonly Failure[] = [
       kind: 'Another route fails one request in 100 minutes',
       before: 300,
       look: 'Failed requests by operation',
-      givenUp:
-        'Three failures in six hours had an alarm, three in a quarter of an hour have one. So rare a failure can wait for the morning.',
+      givenUp: 'So rare a failure can wait for the morning.',
       signals: failing(watchedAs(route), onePercent),
     }),
   ),
@@ -210,14 +209,14 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
     })
     return [
       {
-        kind: 'A function that runs each minute is not invoked',
+        kind: 'A function that runs each minute is not invoked, or fails',
         before: 10,
         alarm: `${id}NotRunning`,
         minutes: 10,
         signals: [invoked(never)],
       },
       {
-        kind: 'A function that runs each minute fails',
+        kind: 'A function that runs each minute is not invoked, or fails',
         before: 1,
         alarm: `${id}NotRunning`,
         minutes: 10,
@@ -250,14 +249,14 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
     return [
       letters,
       {
-        kind: 'Changes of the table wait for their function',
+        kind: 'Changes of the table wait for their function, or it fails',
         before: 3,
         alarm: `${id}Late`,
         minutes: 3,
         signals: [age((minute) => minute * 60_000)],
       },
       {
-        kind: 'A function of the stream fails',
+        kind: 'Changes of the table wait for their function, or it fails',
         before: 1,
         alarm: `${id}Late`,
         minutes: 3,
@@ -276,7 +275,7 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
   return [
     letters,
     {
-      kind: `Messages wait in a queue for ${minutes} minutes`,
+      kind: `Messages wait in a queue for ${minutes} minutes, or its function fails`,
       // The age is above the limit one minute later, and is seen after another one.
       before: minutes + 2,
       alarm: `${id}Late`,
@@ -284,7 +283,7 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
       signals: [waiting],
     },
     {
-      kind: `A function of a queue fails (${minutes} minutes)`,
+      kind: `Messages wait in a queue for ${minutes} minutes, or its function fails`,
       before: 1,
       alarm: `${id}Late`,
       minutes: minutes + 2,

@@ -114,7 +114,7 @@ describe('the description of a file', () => {
   const fileOf = (path: string) => paths[path].post.requestBody.content['text/csv'].schema.description
 
   test('names the columns of customers', () => {
-    const { required, ignored: optional } = customerColumns
+    const { required, optional } = customerColumns
     expect(fileOf('/imports')).toContain(
       `column ${required} is required; ${optional.slice(0, -1).join(', ')} and ${optional.at(-1)} are optional`,
     )

@@ -211,7 +211,7 @@ describe.each(ways)('a refund that the table has lost, %s', (_, how) => {
     const id = await paid()
     expect(payouts()).toHaveLength(2)
     expect(payouts()[1]?.metadata).toMatchObject({ refund_id: id })
-    expect(refunds()).toMatchObject([{ id, status: 'succeeded', is_another: true }])
+    expect(refunds()).toMatchObject([{ id, status: 'succeeded', uses_own_key: true }])
     expect(fakeProvider.calls.at(-1)).toMatchObject({ key: `refund-${id}` })
   })
 
@@ -301,7 +301,7 @@ describe('a lost refund that the provider had declined', () => {
     loseAll()
     expect((await send()).response.status).toBe(409)
     const [refund] = refunds()
-    expect(refund).toMatchObject({ status: 'failed', is_another: true })
+    expect(refund).toMatchObject({ status: 'failed', uses_own_key: true })
     expect(fakeProvider.calls.at(-1)).toMatchObject({ key: `refund-${refund?.id}` })
   })
 
@@ -310,7 +310,7 @@ describe('a lost refund that the provider had declined', () => {
     await send()
     loseAll()
     fakeProvider.faults = ({ key }) => {
-      if (key?.startsWith('refund-')) expect(refunds()).toMatchObject([{ is_another: true }])
+      if (key?.startsWith('refund-')) expect(refunds()).toMatchObject([{ uses_own_key: true }])
       return undefined
     }
     expect((await send()).response.status).toBe(409)
@@ -325,7 +325,7 @@ test('a payout that was old at the time of the restore is of another request', a
   const id = await paid()
   expect(payouts().map(({ metadata }) => metadata.refund_id)).toContain(id)
   expect(payouts()).toHaveLength(2)
-  expect(refunds()).toMatchObject([{ id, status: 'succeeded', is_another: true }])
+  expect(refunds()).toMatchObject([{ id, status: 'succeeded', uses_own_key: true }])
 })
 
 test('a refund of which only the idempotency record is lost is the answer', async () => {

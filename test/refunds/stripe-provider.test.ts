@@ -150,7 +150,7 @@ describe('a final response of the provider', () => {
   })
 
   test('to another refund with the key of a refund is an internal error', async () => {
-    const asked = request({ isAnother: true })
+    const asked = request({ usesOwnKey: true })
     await refund(asked)
     const attempt = refund({ ...asked, amount: 2000 })
     await expect(attempt).rejects.toMatchObject({ name: 'Error', message: expect.stringContaining('key') })
@@ -274,7 +274,7 @@ describe('a refund whose request had another one before', () => {
   test('gets the payout of that one, as its key stands for other parameters', async () => {
     const asked = request()
     await refund(asked)
-    expect(await refund(another(asked))).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(await refund(another(asked))).toMatchObject({ status: 'key_used', payout: recordOf(asked) })
     expect(paidFor(asked)).toHaveLength(1)
   })
 
@@ -282,16 +282,16 @@ describe('a refund whose request had another one before', () => {
     const asked = request()
     await refund(asked)
     const other = { ...another(asked), chargeId: 'ch_other_than_before' }
-    expect(await refund(other)).toEqual({ status: 'met' })
+    expect(await refund(other)).toEqual({ status: 'key_used' })
     const known = await refund({ ...other, mayBeLost: true })
-    expect(known).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(known).toMatchObject({ status: 'key_used', payout: recordOf(asked) })
     expect(paidFor(other)).toEqual([])
   })
 
   test('gets none if that one was declined', async () => {
     const asked = request({ chargeId: 'ch_declined_before' })
     await refund(asked)
-    expect(await refund(another(asked))).toEqual({ status: 'met' })
+    expect(await refund(another(asked))).toEqual({ status: 'key_used' })
   })
 
   test('gets its payout by a search first, if the provider may have forgotten its key', async () => {
@@ -299,14 +299,14 @@ describe('a refund whose request had another one before', () => {
     await refund(asked)
     fakeProvider.forgetKeys()
     const repeated = { ...another(asked), mayBeLost: true }
-    expect(await refund(repeated)).toMatchObject({ status: 'met', payout: recordOf(asked) })
+    expect(await refund(repeated)).toMatchObject({ status: 'key_used', payout: recordOf(asked) })
     expect(paidFor(asked)).toHaveLength(1)
   })
 
   test('is paid by its own key as another request', async () => {
     const asked = request()
     await refund(asked)
-    const own = { ...another(asked), isAnother: true, mayBeLost: true }
+    const own = { ...another(asked), usesOwnKey: true, mayBeLost: true }
     expect(await refund(own)).toMatchObject({ status: 'succeeded', replayed: false })
     expect(callsOf(own)).toMatchObject([{ key: `refund-${own.refundId}` }])
     expect(paidFor(asked)).toHaveLength(2)

@@ -72,15 +72,15 @@ function checkSchedule(
   { settings, subscribers }: DeliveryHistory,
 ): void {
   if (!delivery) return
-  const { attempted, attempted_before = 0, attempts, event_id } = delivery
+  const { attempted, uncounted_attempts = 0, attempts, event_id } = delivery
   const { retriesAfterSeconds, jitter } = settings['deliveries.schedule']
   const most = retriesAfterSeconds.length
-  const counted = attempted - attempted_before
+  const counted = attempted - uncounted_attempts
   const latest = attempts.at(-1)
   const pause = (retriesAfterSeconds[counted - 1] ?? 0) * 1000 * (1 - jitter)
   const earliest = latest && latest.reason !== 'no_slot' ? Date.parse(latest.at) + pause : 0
   const show = () => `${event_id} to ${subscriberId}: attempt ${attempted + 1}, ${earliest - at} ms early`
-  check(attempted - attempted_before <= most, 'no attempt above the schedule', show)
+  check(attempted - uncounted_attempts <= most, 'no attempt above the schedule', show)
   const isTouched = subscribers.get(subscriberId)?.touched.has(event_id)
   const isEarly = counted > 0 && earliest > at + 2 * skewMilliseconds + 1000
   check(!isEarly || isTouched === true, 'no attempt before its time', show)
@@ -133,7 +133,7 @@ export function checkDeliveries(
         )
       if (found?.state === 'failed')
         check(
-          found.attempted - (found.attempted_before ?? 0) >= attempts,
+          found.attempted - (found.uncounted_attempts ?? 0) >= attempts,
           'a delivery fails after all attempts',
           show,
         )

@@ -91,11 +91,11 @@ export class SimulatedProvider {
   }
 
   refund(request: ProviderRequest): ProviderOutcome | EarlierUse {
-    const { account, chargeId, refundId, amount, isAnother, requestedSince, mayBeLost } = request
+    const { account, chargeId, refundId, amount, usesOwnKey, requestedSince, mayBeLost } = request
     const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
     const paid = isOld || mayBeLost ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
     if (paid) return paid
-    const key = `${account} ${isAnother ? refundId : request.request}`
+    const key = `${account} ${usesOwnKey ? refundId : request.request}`
     const parameters = JSON.stringify([chargeId, amount, refundId])
     const known = this.#keys.get(key)
     if (known && known.parameters !== parameters) return this.#refuse(request)
@@ -135,22 +135,22 @@ export class SimulatedProvider {
 
   /** Refuses a key with other parameters. */
   #refuse(request: ProviderRequest): ProviderOutcome | EarlierUse {
-    if (request.isAnother) throw new Error('the key of a refund stands for another one')
+    if (request.usesOwnKey) throw new Error('the key of a refund stands for another one')
     const ofCharge = this.#search(request, ({ chargeId }) => chargeId === request.chargeId)
-    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'met' }
-    return this.#search(request, ({ createdAt }) => createdAt >= request.paidSince) ?? { status: 'met' }
+    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'key_used' }
+    return this.#search(request, ({ createdAt }) => createdAt >= request.paidSince) ?? { status: 'key_used' }
   }
 
   /** Finds the payout of a refund, or else the latest one of the same request. */
   #search(
-    { account, refundId, request, isAnother }: ProviderRequest,
+    { account, refundId, request, usesOwnKey }: ProviderRequest,
     isSelected: (payout: Payout) => boolean,
   ): ProviderOutcome | EarlierUse | undefined {
     const selected = this.payouts.filter((one) => one.account === account && isSelected(one))
     const own = selected.find((one) => one.refundId === refundId)
     if (own) return outcomeOf(own, true)
-    const earlier = isAnother ? undefined : selected.findLast((one) => one.request === request)
-    return earlier && { status: 'met', payout: recordOf(earlier) }
+    const earlier = usesOwnKey ? undefined : selected.findLast((one) => one.request === request)
+    return earlier && { status: 'key_used', payout: recordOf(earlier) }
   }
 
   /** The provider's own records. Each account also has a payout that the service did not request. */

@@ -13,9 +13,9 @@ export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
     // A refund without a provider would stay pending.
     await providerKey(context)
-    const { newId, record, environment, scope } = context
+    const { newId, recordKey, environment, scope } = context
     const deployment = environment(deploymentVariable)
-    if (!record || !deployment) throw new Error('a refund needs a key and the name of the deployment')
+    if (!recordKey || !deployment) throw new Error('a refund needs a key and the name of the deployment')
     await checkBacklog(scope.tenant, context)
     // All of its shards: no list reads refunds (`spread` in keys.ts).
     const of = {
@@ -23,7 +23,7 @@ export const endpoint = defineEndpoint(route, {
       tenant_id: scope.tenant,
       account: await accountOf(scope.tenant, context),
     }
-    const refund = makeRefund(body, { ...of, request: requestName(deployment, record) })
+    const refund = makeRefund(body, { ...of, request: requestName(deployment, recordKey) })
     return (await findPaid(refund, context)) ?? { state: refund }
   },
   saga: (context) => refundSaga(context, () => deployedProvider(context)),

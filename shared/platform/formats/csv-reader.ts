@@ -146,7 +146,7 @@ export interface CsvShape {
   /** Columns that occur exactly once, anywhere in the header. */
   required: readonly string[]
   /** Columns that occur at most once; their cells are returned, too. */
-  ignored: readonly string[]
+  optional: readonly string[]
   /** The maximum number of data rows, without the header and blank lines. */
   maxRows: number
 }
@@ -185,8 +185,8 @@ export function readCsv(text: string, shape: CsvShape): CsvRow[] {
  * Returns the columns of a header. Those without a name, which spreadsheets add, are empty texts.
  * @throws VALIDATION.csv.header, VALIDATION.csv.malformed
  */
-export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'ignored'>): string[] {
-  const known = new Set([...shape.required, ...shape.ignored])
+export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'optional'>): string[] {
+  const known = new Set([...shape.required, ...shape.optional])
   const [header = []] = recordsOf(text, { bom: true }) ?? refuseMalformed(text, known)
   const columns = header.map(columnName)
   const named = columns.filter((column) => column !== '')

@@ -216,8 +216,8 @@ export async function takeOver(later: KeyedRun, record: PendingRecord): Promise<
   const refusal = await replacePending(run, { saga: record.saga, lease: record }, { saga, lease })
   const holder = refusal?.existing && asRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
-  const isHeld = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
-  return isHeld ? finish(run, saga, lease, state) : replay(run, holder)
+  const ownsLease = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
+  return ownsLease ? finish(run, saga, lease, state) : replay(run, holder)
 }
 
 interface Owned {

@@ -95,7 +95,7 @@ export interface RequestContext extends WorkContext {
   /** Known after authorization; the public tenant before. */
   scope: Scope
   /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
-  record: Key | undefined
+  recordKey: Key | undefined
 }
 
 /** Opens the dependencies of one unit of work. */

@@ -67,7 +67,10 @@ function routeKey({ route, settings }: Pick<RequestContext, 'route' | 'settings'
  * so a record of its key is one of another payload.
  * @throws CONFLICT.idempotency.payload_mismatch instead of VALIDATION.* if the key was used, else what the step throws
  */
-export async function orMismatch<Result>(context: RequestContext, step: () => Result): Promise<Result> {
+export async function orPayloadMismatch<Result>(
+  context: RequestContext,
+  step: () => Result,
+): Promise<Result> {
   try {
     return step()
   } catch (thrown) {

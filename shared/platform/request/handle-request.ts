@@ -21,7 +21,7 @@ import {
 } from './check-request.ts'
 import { openWork, type RequestContext, type Runtime } from './context.ts'
 import { type Endpoint, type Input, pickEndpoint } from './endpoint.ts'
-import { keyedRequest, orMismatch, runOf } from './execution.ts'
+import { keyedRequest, orPayloadMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
 import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
@@ -49,14 +49,14 @@ export async function handleRequest(
     checkCsrf(context.request, context.caller, context.settings)
     const authenticated = context
     // With a used key, an invalid payload is another payload.
-    const { scope, input } = await orMismatch(authenticated, () => ({
+    const { scope, input } = await orPayloadMismatch(authenticated, () => ({
       scope: scopeOf(authenticated),
       input: parseInput(authenticated),
     }))
     if (scope.tenant !== caller?.tenant) await checkNotBlocked(context, scope.tenant)
     context = { ...authenticated, ...inScope(scope, authenticated) }
     const keyed = await keyedRequest(context, input)
-    const known = { ...context, record: keyed?.key }
+    const known = { ...context, recordKey: keyed?.key }
     const run = runOf(endpoint, known, () => decide(endpoint, input, known))
     // A replay is neither throttled nor counted. A key with another payload is: its response would confirm a guess. An
     // attempt while the first one is in progress is counted, too: it works or waits like the first.
@@ -107,7 +107,7 @@ export function openRequest(
     request,
     startedAt: clock.now(),
     source: sourceOf(request),
-    record: undefined,
+    recordKey: undefined,
     verifyToken: (token, nonce) => runtime.tokens.verify(token, nonce, clock.now(), work.budget),
     ...inScope({ tenant: settings['auth.publicTenant'], allTenants: false }, runtime),
   }

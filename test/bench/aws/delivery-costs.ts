@@ -49,9 +49,8 @@ export function deliverySection(page: string): string {
   const month = (units: number) => (units * minutesOfMonth * prices.readUnit.usd) / 1e6
   return `## Each million deliveries to subscribers
 
-A tenant **without subscribers** costs nothing: its events do not reach the queue that looks for them. Each process of the relay reads
-which tenants have some, at most once in five seconds. So the events of other tenants are looked up only in the minute after a
-subscriber is registered, and while that list cannot be read or has more than 2,000 tenants.
+A tenant **without subscribers** costs nothing: its events do not reach the queue that looks for them, unless more than 2,000 tenants
+have some.
 
 The sweep of a stage without subscribers reads ${work('sweep no subscribers').readUnits} unit a minute. With some, it reads ${first} units, and one unit for each
 further subscriber: ${month(1000).toFixed(2)} a month for 1,000 of them.
