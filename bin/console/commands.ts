@@ -40,7 +40,8 @@ function commandsOf(entry: Entry, tenant: string): [name: string, values: string
   if (kind === 'subscriber' && state !== 'deleted')
     return [[state === 'active' ? 'subscribers pause' : 'subscribers resume', [id]]]
   if (kind === 'refund' && status === 'pending')
-    return [['refunds settle', [id], { outcome: 'failed', yes: true }]]
+    // Only the account at the payment provider shows the outcome: the command is refused until somebody fills it in.
+    return [['refunds settle', [id], { outcome: 'OUTCOME' }]]
   const [, key] = /^api-key:(.+)$/s.exec(String(token_sub ?? '')) ?? []
   return kind === 'audit' && key !== undefined ? [['api-keys revoke', [key], { yes: true }]] : []
 }

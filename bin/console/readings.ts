@@ -107,8 +107,16 @@ export async function readTimeline(
 ): Promise<Reading> {
   const { entries, read } = await find(reach, what, { from, to, tenant })
   return {
+    // Requests share a correlation id. The page keeps one entry of each id.
     entries: entries.map(({ at, kind, id, command, ...rest }) => ({
-      ...{ ...rest, kind: 'found', id: `${kind} ${id}`, what: kind, found_id: id, at: Date.parse(at) },
+      ...{
+        ...rest,
+        kind: 'found',
+        id: `${kind} ${id}@${at} ${rest.summary}`,
+        what: kind,
+        found_id: id,
+        at: Date.parse(at),
+      },
       ...(command !== undefined && { commands: [command] }),
     })),
     complete: read.complete,

@@ -35,8 +35,9 @@ function tooManyRows(max: number): Failure {
 }
 
 /**
- * Yields the codes of a tenant as CSV, oldest first, one page of the table at a time. Codes created meanwhile may be
- * included: a cutoff at the current time would miss codes from a machine whose clock is ahead.
+ * Yields the codes of a tenant as CSV, oldest first, one page of the table at a time: pages side by side could take all of the
+ * 3,000 read units a second of a partition, which other requests need too. Codes created meanwhile may be included: a cutoff
+ * at the current time would miss codes from a machine whose clock is ahead.
  * @throws POLICY.export.row_limit when there are more rows than the limit
  */
 export async function* exportChunks(

@@ -21,7 +21,7 @@ import { describedAs, openPoint } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** Holds a UUID, a hash or the id of any shop system. */
-const cartIdMaxLength = 128
+const cartIdMaxLength = 255
 
 /** An amount of twelve digits: 9,999,999,999.99 EUR. The sum of thousands of orders is still an exact number. */
 const maxAmountMinor = 999_999_999_999

@@ -28,7 +28,7 @@ export function digitsOf(key: KeyObject, { email, salt }: CodeSource, count: num
   return digits.slice(0, count)
 }
 
-/** Returns a code as it was typed or pasted in its own form: without blanks and hyphens, and with digits of ASCII. */
+/** Returns a code as it was typed or pasted in its own form: without blanks and hyphens, and with full-width digits as those of ASCII. */
 export function plainDigits(typed: string): string {
   return typed.normalize('NFKC').replace(/[\p{White_Space}\p{Dash_Punctuation}]/gu, '')
 }

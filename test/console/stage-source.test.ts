@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import type { Reach } from '#bin/commands/ask/reach.ts'
 import { stageSource } from '#bin/console/stage.ts'
+import { reachTo } from '#test/operators/reach-to.ts'
+import { newTable } from '#test/support/tables.ts'
 
 const at = Date.UTC(2026, 10, 23)
 const lineOf = (more: object) => ({
@@ -96,4 +98,13 @@ test('a stage is asked one question after the other, also after one that fails',
   const answers = await Promise.allSettled([1, 2, 3].map(() => source.read({ kind: 'request' })))
   expect(answers.map((answer) => answer.status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
   expect(most).toEqual([1, 1, 1])
+})
+
+test('a timeline keeps each request of a correlation id', async () => {
+  const lines = ['orders.create', 'refunds.create'].map((operation) => lineOf({ operation }))
+  const stack = { outputs: {}, access: {} }
+  const source = stageSource('commerce-prod', stack, reachTo(await newTable(), { lines }))
+  const { entries } = await source.find('c-1', { tenant: undefined, from: at - 1, to: at + 1 })
+  expect(entries).toHaveLength(2)
+  expect(new Set(entries.map(({ id }) => id)).size).toBe(2)
 })

@@ -7,6 +7,11 @@ import type { Deployment } from './deployment.ts'
 const notPlayed: Record<string, string[]> = {
   // The search of logs is signed without a client of the SDK. The key is read for the text of a code.
   find: ['logs:GetQueryResults', 'logs:StartQuery'],
+  // Failed work of any tenant, without --tenant.
+  'operations list': ['dynamodb:BatchGetItem'],
+  'deliveries list': ['dynamodb:BatchGetItem'],
+  // A stage with backups.
+  verify: ['dynamodb:DescribeContinuousBackups', 'dynamodb:DescribeTable'],
   // A new user whose password the pool rejects.
   'users set': ['cognito-idp:AdminDeleteUser'],
   // A message stays if an event of its period, of any item, was replaced by a later one.

@@ -111,7 +111,7 @@ async function play(): Promise<void> {
     }
     if (name.startsWith('table restore')) {
       await changeProfile(JSON.parse(output))
-      await hold('release', `order/${firstOrder()}`)
+      await hold('lift', `order/${firstOrder()}`)
       await hold('set', 'tenant')
     }
     if (name.startsWith('freeze --all')) await untilAnswered('write', 503)
@@ -127,9 +127,9 @@ function nameOf(block: CommandBlock): string {
 }
 
 /** Changes the legal holds of the buyers' tenant. */
-async function hold(change: 'set' | 'release', target: string): Promise<void> {
+async function hold(change: 'set' | 'lift', target: string): Promise<void> {
   const options = ['--tenant', buying.tenant, '--target', target, '--reason', 'case 4711']
-  await service.run('holds', change, ...options, ...(change === 'release' ? ['--yes'] : []))
+  await service.run('holds', change, ...options, ...(change === 'lift' ? ['--yes'] : []))
 }
 
 /** The step of the page that is done by hand. */

@@ -28,7 +28,7 @@ export function routingOverHttp(deployment: () => Deployment): void {
       const { origin } = deployment()
       const answer = await send(path, { method, headers: { 'X-Correlation-Id': 'mine', Origin: origin } })
       const [status, code = ''] = expected.split(' ')
-      expect(answer.json.error).toEqual({
+      expect(answer.json.error).toMatchObject({
         code,
         message_id: messageId(code),
         http: Number(status),

@@ -141,6 +141,17 @@ test('five thousand codes are exported with one query for each page and one more
   expect(new Set(bodies).size).toBeLessThanOrEqual(5000 / localSettings['lists.readBudget'] + 1)
 })
 
+test.each(outlets)(
+  'an export %s above its limit reads no page after the first row too many',
+  async (_, limits) => {
+    const tenant = newTenant()
+    await storeMany(tenant, 100)
+    const paged = await service.likewise(inPagesOf(10, { ...limits, maxRows: 40 }))
+    expect(outcome(await download(paged, tenant))).toBe('409 POLICY.export.row_limit')
+    expect([queries(), paged.files.size]).toEqual([5, 0])
+  },
+)
+
 test('HEAD of an export above its limit is rejected by a count, before it reads more than fits in a response', async () => {
   const tenant = newTenant()
   await storeMany(tenant, 100)

@@ -52,7 +52,8 @@ describe('the texts of a claim', () => {
 
 describe('the role of a claim', () => {
   test.each<[unknown, string | undefined]>([
-    ['Viewer Editor', 'Editor'],
+    ['Editor', 'Editor'],
+    ['Billing Admin', undefined],
     [['Viewer', 'Admin', 'Editor'], 'Admin'],
     [['Not Admin'], undefined],
     [[['Admin']], undefined],

@@ -249,7 +249,7 @@ describe('openapi.json', () => {
     const place = resolved(other.paths['/v1/orders'].post, other)
     expect(Object.keys(place.responses)).toContain('200')
     const { currency, cart_id } = place.requestBody.content['application/json'].schema.properties
-    expect([currency['x-open-point'], cart_id.maxLength]).toEqual(['orders.currencies', 128])
+    expect([currency['x-open-point'], cart_id.maxLength]).toEqual(['orders.currencies', 255])
     // There, API keys have the permissions of a Viewer, who places no orders.
     expect(place.security).toEqual([{ bearer: ['orders:write'] }])
     expect(place['x-api-key-scopes']).toBeNull()

@@ -155,6 +155,16 @@ describe('deliveries list', () => {
     expect((await listed({ status: 'failed' })).map(({ id }) => id)).toEqual([sk])
   })
 
+  test('shows those with a failed attempt and its answer, whatever came after it', async () => {
+    const waiting = await deliver(500)
+    await deliver()
+    const failed = () => listed({ status: 'failed-attempt' })
+    expect(await failed()).toMatchObject([{ id: waiting.sk, state: 'waiting', answer: 'the answer' }])
+    service.respond = () => ({ status: 200, answer: 'done' })
+    await service.runFor(60)
+    expect(await failed()).toMatchObject([{ id: waiting.sk, state: 'succeeded', answer: 'the answer' }])
+  })
+
   test('without a tenant shows the failed ones of all tenants, by the time of the failure', async () => {
     const { sk } = await deliverInVain()
     await deliver()

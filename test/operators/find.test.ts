@@ -11,6 +11,7 @@ import { keyOf } from '#shared/platform/table/keys.ts'
 import { admin, codeCalls, editor, made } from '#test/codes/code-calls.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { fakeQueue } from '#test/support/fake-queue.ts'
+import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { receiveEvent } from '#test/support/received-events.ts'
@@ -95,7 +96,7 @@ describe('find', () => {
     )
     expect(timeline.found.map((one) => one.id).toSorted()).toEqual([json.id, id].toSorted())
     expect(summariesOf(timeline, 'ledger')).toEqual(['payout of 7.00 EUR of ch_together'])
-    expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id}`)
+    expect(summariesOf(timeline, 'audit')).toContain(`allow refund refund/${id} by u1`)
   })
 
   test.each(['id', 'charge_id', 'provider_refund_id'])(
@@ -117,10 +118,11 @@ describe('find', () => {
     await calls.hardDelete(admin('acme'), id, 'sent to the wrong list')
     await calls.hardDelete(admin('acme'), other.id, 'another one')
     const timeline = await found('summer-10', 'acme')
+    expect(timeline.found).toEqual([{ kind: 'deleted code', id, tenant: 'acme' }])
     expect(timeline.entries).toContainEqual(
       expect.objectContaining({
         kind: 'audit',
-        summary: `allow hard_delete code/${id}: sent to the wrong list`,
+        summary: `allow hard_delete code/${id} by Admin-1: sent to the wrong list`,
         data: expect.objectContaining({ actor_id: 'Admin-1' }),
       }),
     )
@@ -136,8 +138,8 @@ describe('find', () => {
     const timeline = await found('WINTER-10', 'acme')
     expect(timeline.found).toEqual([{ kind: 'code', id, tenant: 'acme' }])
     expect(summariesOf(timeline, 'audit')).toEqual([
-      `allow update code/${id}`,
-      `allow soft_delete code/${id}`,
+      `allow update code/${id} by Editor-1`,
+      `allow soft_delete code/${id} by Editor-1`,
     ])
   })
 
@@ -150,11 +152,23 @@ describe('find', () => {
     await placeOrder(service, 'acme')
     const timeline = await found(key_id)
     expect(summariesOf(timeline, 'request')).toEqual([expect.stringContaining('orders.create 201')])
-    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.make api_key/${key_id}`])
+    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.make api_key/${key_id} by jane`])
     expect(JSON.stringify(timeline)).not.toContain(key)
     expect(timeline.entries.find(({ kind }) => kind === 'change')?.command).toBe(
       `npx commerce api-keys revoke ${key_id} --tenant acme --stack commerce-test`,
     )
+  })
+
+  test('by the correlation id of its request shows a mail, and nothing of its receiver', async () => {
+    const headers = { 'X-Correlation-Id': 'mail-1' }
+    const email = newEmail()
+    const { json } = await requestCode(service, email, { headers })
+    await requestCode(service, newEmail())
+    const timeline = await found('mail-1')
+    expect(summariesOf(timeline, 'mail')).toEqual([`mail ${json.message_id} queued`])
+    expect(summariesOf(timeline, 'request')).toEqual([expect.stringContaining('otp.request 202')])
+    expect(JSON.stringify(timeline)).not.toMatch(/email|sealed/)
+    expect(kindsOf(await found(json.message_id))).toEqual(expect.arrayContaining(['request', 'mail']))
   })
 
   test('by the id of an event shows its deliveries, with the command that sends one again', async () => {

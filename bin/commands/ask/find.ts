@@ -15,7 +15,15 @@ import {
   readLedger,
   readRefunds,
 } from './lists.ts'
-import { type Found, type FoundItem, findable, foundItem, itemsById, itemsByName } from './locate.ts'
+import {
+  type Found,
+  type FoundItem,
+  findable,
+  foundItem,
+  itemsById,
+  itemsByName,
+  mailsById,
+} from './locate.ts'
 import type { Answer, Query, Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import type { LogLine } from './search-logs.ts'
@@ -69,6 +77,8 @@ const mostLogLines = 1000
 const mostCorrelations = 200
 /** The most moments around which deliveries and new items are looked for. */
 const mostMoments = 20
+/** The most mails that are read, those of the latest requests. */
+const mostMails = 50
 
 /** The entities that requests create, by their operation. */
 const created: Readonly<Record<string, 'order' | 'code' | 'refund' | 'operation'>> = {
@@ -106,6 +116,7 @@ class Search {
   readonly #audit = new Map<string, AuditLine>()
   readonly #deliveries = new Map<string, DeliveryLine>()
   readonly #others: TimelineEntry[] = []
+  readonly #deletedCodes = new Set<string>()
   #tenant: string | undefined
   #isKey = false
   #calls = 0
@@ -142,7 +153,10 @@ class Search {
       [...this.#items.values()].map(({ kind, id }) => `${kind.replace(' ', '_')}/${id}`),
     )
     for (const { target, before } of lines)
-      if (hash !== undefined && before?.code_hash === hash) targets.add(target)
+      if (hash !== undefined && before?.code_hash === hash) {
+        targets.add(target)
+        this.#deletedCodes.add(target.replace('code/', ''))
+      }
     const actor = `api-key:${this.#what}`
     const isOf = (line: AuditLine) =>
       targets.has(line.target) ||
@@ -204,6 +218,9 @@ class Search {
       throw new Error(`nothing is known of ${this.#what} from ${time}: look at another time${advice}`)
     }
     const found: Found[] = [...this.#items.values()].map(({ kind, id, tenant }) => ({ kind, id, tenant }))
+    const known = new Set(found.map(({ id }) => id))
+    for (const id of this.#deletedCodes)
+      if (!known.has(id)) found.push({ kind: 'deleted code', id, tenant: this.#tenant })
     const tenants = this.#tenant === undefined ? this.#tenantsOfLines() : [this.#tenant]
     if (found.length === 0)
       for (const tenant of tenants.length > 0 ? tenants : [undefined])
@@ -241,7 +258,7 @@ class Search {
   #add(found: readonly FoundItem[]): void {
     for (const one of found) {
       this.#items.set(`${one.item.pk}|${one.item.sk}`, one)
-      this.#tenant ??= one.tenant
+      if (this.#tenantsOfLines().length < 2) this.#tenant ??= one.tenant
       if (one.kind === 'api key') this.#isKey = true
       if (one.kind === 'delivery') this.#deliveries.set(one.id, deliveryLine(one.item))
       for (const id of correlationsOf(one.item)) this.#correlations.add(id)
@@ -266,6 +283,7 @@ class Search {
     }
     const [tenant, ...others] = this.#tenantsOfLines()
     if (others.length === 0) this.#tenant ??= tenant
+    await this.#readMails(lines.filter(({ fields }) => this.#isOwn(fields.tenant)))
   }
 
   /** Callers choose correlation ids, so several tenants may have the same one. */
@@ -277,6 +295,14 @@ class Search {
   /** Returns whether something is of the tenant, as far as both are known. */
   #isOwn(tenant: unknown): boolean {
     return this.#tenant === undefined || typeof tenant !== 'string' || tenant === this.#tenant
+  }
+
+  /** Reads the mails of the latest requests. Their requests have no tenant. */
+  async #readMails(lines: readonly LogLine[]): Promise<void> {
+    const ids = new Set(lines.flatMap(({ fields: { mail } }) => (typeof mail === 'string' ? [mail] : [])))
+    if (ids.size > mostMails) this.#complete = false
+    const mails = await mailsById(this.#table, [...ids].slice(0, mostMails))
+    this.#add(mails.filter(({ tenant }) => this.#isOwn(tenant)))
   }
 
   /** Finds refunds by their charge or their id at the provider. */

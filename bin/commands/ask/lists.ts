@@ -23,7 +23,7 @@ import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import { UsageError } from '../../cli/options.ts'
 import { type DeadLetterSummary, listLetters, tenantOf } from '../dead-letters/inspect-dead-letters.ts'
-import type { Answer, Query, Read } from './query.ts'
+import { type Answer, failedAttempt, type Query, type Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import { idRange, readLatest } from './read-latest.ts'
 
@@ -65,6 +65,8 @@ export interface DeliveryLine
   occurred_at: string
   /** The status of the latest attempt, or the reason of its failure. */
   latest: string
+  /** The beginning of the latest answer that was an error. */
+  answer?: string
   /** The time of the next attempt. That of a postponed one is known in a list of its subscriber only. */
   next_at?: string
 }
@@ -121,13 +123,20 @@ export const readRefunds: Read<RefundLine> = async (reach, query) => {
   return counted(reach, (table) => readPending(table, query, lineOf))
 }
 
+function hasFailedAttempt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
+  return attempts.some(({ reason }) => reason !== undefined)
+}
+
+/** The length of an answer in a line. */
+const answerLength = 80
+
 /** Without a tenant: the failed deliveries of all tenants, by the time of the failure. */
 export const readDeliveries: Read<DeliveryLine> = async (reach, query) => {
   const { status, target, correlationId } = query
   const lineOf = (item: Item): DeliveryLine | undefined => {
     const line = deliveryLine(item)
     const matches =
-      isOneOf(status, [line.state]) &&
+      isOneOf(status, [line.state, ...(hasFailedAttempt(line) ? [failedAttempt] : [])]) &&
       isOneOf(target, [line.subscriber_id]) &&
       isOneOf(correlationId, [line.correlation_id])
     return matches ? line : undefined
@@ -200,10 +209,12 @@ export function deliveryLine(item: Item): DeliveryLine {
   const { pk, sk: id, subscriber_id, event_id, type, body, state, attempts, next_at } = asDelivery(item)
   const { correlation_id, occurred_at } = JSON.parse(body)
   const latest = attempts.at(-1)
+  const { answer } = attempts.findLast(({ reason, answer }) => reason !== undefined && answer) ?? {}
   return {
     ...{ id, tenant_id: ownerOf(pk).tenant, correlation_id, occurred_at },
     ...{ subscriber_id, event_id, type, state, attempted: attempts.length, attempts },
     latest: String(latest?.status ?? latest?.reason ?? ''),
+    ...(answer && { answer: answer.slice(0, answerLength) }),
     // After its last attempt it keeps the time of the attempt before.
     ...(state === 'waiting' && next_at !== undefined && { next_at: timestamp(next_at) }),
   }

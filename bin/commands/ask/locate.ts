@@ -36,7 +36,7 @@ export async function itemsById(table: Table, id: string, tenant: string | undef
     table.get(inboxKey(id, 'stripe')),
   ])
   const others: FoundItem[] = [
-    ...(mail ? [{ kind: 'mail', id, tenant: mail.tenant_id, item: mail }] : []),
+    ...(mail ? [foundMail(mail)] : []),
     ...received.flatMap((item) =>
       item ? [{ kind: 'received event', id, tenant: groupOf(item), item }] : [],
     ),
@@ -51,6 +51,16 @@ export async function itemsById(table: Table, id: string, tenant: string | undef
     ...keys.map((key) => table.get(key)),
   ])
   return [...others, ...found.flatMap((item) => (item ? [foundItem(item)] : []))]
+}
+
+/** Returns the mails of messages that are still kept. */
+export async function mailsById(table: Table, ids: readonly string[]): Promise<FoundItem[]> {
+  const mails = await Promise.all(ids.map((id) => findMail(table, id)))
+  return mails.flatMap((mail) => (mail ? [foundMail(mail)] : []))
+}
+
+function foundMail(mail: NonNullable<Awaited<ReturnType<typeof findMail>>>): FoundItem {
+  return { kind: 'mail', id: mail.message_id, tenant: mail.tenant_id, item: mail }
 }
 
 /** Returns the tenant of a received event, in whose group it was handled. */

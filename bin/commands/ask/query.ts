@@ -1,6 +1,9 @@
 import type { Units } from '#shared/platform/base/units.ts'
 import type { Reach } from './reach.ts'
 
+/** What a list of deliveries takes as a status besides the states: an attempt has failed, whatever came after it. */
+export const failedAttempt = 'failed-attempt'
+
 /** What a list is asked for. Each list takes the filters that its entries have. */
 export interface Query {
   /** Without it, a list shows what waits or has failed in any tenant. Audit and ledger require one. */
@@ -14,7 +17,7 @@ export interface Query {
   action?: string | undefined
   /** Of an audit record, such as `code/ID`; the charge of a refund, the subscriber of a delivery, the queue of a dead letter. */
   target?: string | undefined
-  /** Of a refund; the state of a delivery or an operation; the kind of a ledger entry. */
+  /** Of a refund; the state of a delivery or an operation, or `failed-attempt` of a delivery; the kind of a ledger entry. */
   status?: string | undefined
   /** Of an audit record. */
   result?: 'allow' | 'deny' | undefined

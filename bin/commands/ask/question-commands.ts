@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings'
 import { states } from '#shared/operations/operation-states.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
-import { printRecord, printRecords } from '../../cli/output.ts'
+import { printLine, printRecord } from '../../cli/output.ts'
 import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
 
 /** Defines the commands that answer what happened. */
@@ -35,7 +35,7 @@ function defineFind(define: Define): void {
       if (json) console.log(JSON.stringify(timeline))
       else {
         printRecord({ found })
-        await printRecords(entries, 'at', 'kind', 'summary', 'command')
+        for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')
       }
       const isOfSeveral = new Set(found.map((one) => one.tenant)).size > 1
       const advice = isOfSeveral ? 'name one of the tenants with --tenant' : 'name a shorter time'

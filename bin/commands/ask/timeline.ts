@@ -54,12 +54,12 @@ export function entryOfLine({ at, fields }: LogLine): TimelineEntry {
 }
 
 export function entryOfAudit(line: AuditLine): TimelineEntry {
-  const { at, id, tenant_id: tenant, correlation_id, result, action, target, reason, count } = line
+  const { at, id, tenant_id: tenant, correlation_id, result, action, target, actor_id, reason, count } = line
   const why = reason === 'allowed' ? '' : `: ${reason}`
   const times = count === undefined ? '' : ` (${count} times)`
   return {
     ...{ at, kind: 'audit', id, tenant, correlation_id },
-    summary: `${result} ${action} ${target}${why}${times}`,
+    summary: `${result} ${action} ${target} by ${actor_id}${why}${times}`,
     data: { ...line },
   }
 }
@@ -72,13 +72,14 @@ export function entryOfLedger(line: LedgerLine): TimelineEntry {
 
 /** Returns the entry of a delivery at its latest attempt, or at its event before one. */
 export function entryOfDelivery(line: DeliveryLine, command: CommandOf): TimelineEntry {
+  const { answer: _, ...rest } = line
   const { id, tenant_id: tenant, correlation_id, type, state, attempts, subscriber_id, latest } = line
   return {
     at: attempts.at(-1)?.at ?? line.occurred_at,
     ...{ kind: 'delivery', id, tenant, correlation_id },
     summary: `${type} to ${subscriber_id} ${state}${latest === '' ? '' : ` after ${latest}`}`,
     // The answers of subscribers are any text.
-    data: { ...line, attempts: attempts.map(({ answer: _, ...attempt }) => attempt) },
+    data: { ...rest, attempts: attempts.map(({ answer: _, ...attempt }) => attempt) },
     ...(state !== 'succeeded' && { command: command(`deliveries resend ${id} --tenant ${tenant}`) }),
   }
 }

@@ -5,12 +5,20 @@ import { period } from '#lib/monitoring/metrics.ts'
 import { busiestQueries, busiestSeconds } from '#lib/monitoring/saved-queries.ts'
 
 const questions = [
-  ['who deleted a code, also for good, and why', 'find CODE --tenant T --from 30d'],
+  ['who deleted a code, and why if it was for good', 'find CODE --tenant T --from 30d'],
   ['everything under one correlation id', 'find CORRELATION_ID --from 24h'],
-  ['what an API key did', 'find KEY_ID --from 24h'],
-  ['refunds that are pending for an hour', 'refunds list --to 1h'],
-  ['failed imports; with --tenant T all, with the rejected rows', 'operations list --from 24h'],
-  ['failed deliveries, and what the endpoints answered', 'deliveries list --from 12h'],
+  [
+    'what an API key did on a day',
+    'find KEY_ID --tenant T --from 2026-01-30T00:00:00Z --to 2026-01-31T00:00:00Z',
+  ],
+  ['which tenants have refunds that are pending for an hour', 'refunds list --to 1h'],
+  ['why an import rejected rows', 'operations list --tenant T --from 24h'],
+  ['imports that failed', 'operations list --from 24h'],
+  [
+    'which deliveries to an endpoint failed, and what it answered',
+    'deliveries list --tenant T --subscriber SUBSCRIBER_ID --status failed-attempt --from 2026-01-31T12:00:00Z',
+  ],
+  ['deliveries that are not tried any more', 'deliveries list --from 12h'],
   ['what was denied', 'audit list --tenant T --result deny --from 24h'],
 ] as const
 
@@ -22,7 +30,7 @@ of the stack, T is a tenant. \`npx commerce runbook --stack\` fills in what the 
 ones are listed under the name of the stack. In the name of a log group, … stands for text that CloudFormation generates.
 
 A correlation id links a log line to the audit record and the events of the same request. Logs hold no personal data and
-no resource ids. The audit holds the ids. All alarms that are raised now, the saved queries, and the trace of a log line with \`xray_trace_id\`:
+no ids of resources but those of mails. The audit holds the others. All alarms that are raised now, the saved queries, and the trace of a log line with \`xray_trace_id\`:
 
 ${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK-\naws logs describe-query-definitions --query-definition-name-prefix STACK/\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
 All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
@@ -30,11 +38,11 @@ docs/examples/operator-unmask-policy.json, too.
 
 # Ask what happened
 
-All that is known under one id, as a timeline: a correlation id, an order, a refund, a code, an API key. Commands read the time that you
-name, such as \`--from 7d\` or \`--from 2026-01-30T12:00:00Z --to 2026-01-31T12:00:00Z\`; \`--verbose\` prints what that took.
-Lists without \`--tenant\` show what waits or has failed in any tenant. \`npx commerce console --stack STACK\` answers the same in a browser.
+\`find\` shows all that is known under one id, as a timeline: a correlation id, an order, a refund, a code, an API key. Commands read the
+time that you name, in UTC or like \`7d\`; \`--verbose\` prints what that took. Lists without \`--tenant\` show what waits or has failed in any
+tenant. \`api-keys list\` and \`subscribers list\` name the ids. \`npx commerce console --stack STACK\` answers the same in a browser.
 
-${fenced('sh', questions.map(([question, command]) => `npx commerce ${command} --stack STACK    # ${question}`).join('\n'))}
+${fenced('sh', questions.map(([question, command]) => `# ${question}\nnpx commerce ${command} --stack STACK`).join('\n'))}
 # Freeze first
 
 Does the service write wrong data, or do callers see data of others? Then freeze it before you look for the cause. It takes seconds,

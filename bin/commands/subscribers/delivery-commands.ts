@@ -2,6 +2,7 @@ import { Option } from '@commander-js/extra-typings'
 import { deliveryStates } from '#shared/deliveries/delivery.ts'
 import { type Define, stack, tenant } from '../../cli/options.ts'
 import { printRecord, withProgress } from '../../cli/output.ts'
+import { failedAttempt } from '../ask/query.ts'
 import { anyTenant, ask, correlationId, from, limit, to, verbose } from '../ask/question-options.ts'
 import { operatorOf } from './subscriber-commands.ts'
 
@@ -38,13 +39,18 @@ function defineList(define: Define): void {
     'deliveries list',
     'List the recorded deliveries of a tenant with their attempts, the latest event first. Without --tenant it lists the failed ones of all tenants, by the time of the failure. A delivery is recorded at its first attempt, or when it is held; before, it is a message in a queue. The data of events is not printed.',
     'deliveries list --from 12h --stack commerce-prod',
-    'deliveries list --tenant acme --subscriber SUBSCRIBER_ID --status failed',
+    'deliveries list --tenant acme --subscriber SUBSCRIBER_ID --status failed-attempt --from 2026-01-31T12:00:00Z',
   )
     .addOption(anyTenant)
     .addOption(from)
     .addOption(to)
     .option('--subscriber <id>', 'only those to this subscriber')
-    .addOption(new Option('--status <state>', 'only in this state').choices(deliveryStates))
+    .addOption(
+      new Option(
+        '--status <state>',
+        'only in this state, or with a failed attempt whatever came after it',
+      ).choices([...deliveryStates, failedAttempt]),
+    )
     .addOption(correlationId)
     .addOption(limit)
     .addOption(verbose)
@@ -52,7 +58,17 @@ function defineList(define: Define): void {
     .action(async ({ tenant, subscriber, status, correlationId, ...options }) => {
       const { readDeliveries } = await import('../ask/lists.ts')
       const filters = { tenant, status, target: subscriber, correlationId }
-      const columns = ['id', 'tenant_id', 'subscriber_id', 'type', 'state', 'attempted', 'latest', 'next_at']
+      const columns = [
+        'id',
+        'tenant_id',
+        'subscriber_id',
+        'type',
+        'state',
+        'attempted',
+        'latest',
+        'answer',
+        'next_at',
+      ]
       await ask(readDeliveries, options, filters, { columns })
     })
 }

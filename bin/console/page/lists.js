@@ -82,8 +82,11 @@ export const tabs = [
         target: ({ subscriber_id: id }) => [id, find('subscriber', id)?.url],
         empty: 'No event was sent to a subscriber yet. npx commerce subscribers create registers one.',
         ofAll: 'Without a tenant: the failed deliveries of all tenants.',
-        statuses: ({ state }) => [state],
-        states: ['failed', 'held', 'skipped', 'succeeded', 'waiting'],
+        statuses: ({ state, attempts }) => [
+          state,
+          ...(attempts.some(({ reason }) => reason) ? ['failed-attempt'] : []),
+        ],
+        states: ['failed', 'failed-attempt', 'held', 'skipped', 'succeeded', 'waiting'],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Event', ({ type }) => opener(element('b', {}, type)), 'line'],

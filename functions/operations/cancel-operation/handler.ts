@@ -15,7 +15,9 @@ export const endpoint = defineEndpoint(route, {
 
     async function decide(): Promise<Decision<OperationView>> {
       const read = await readOperation(context, params.operation_id ?? '')
-      checkPrecondition(precondition, operationEtag(read, settings, context.now()))
+      // A repeated cancellation changes nothing and succeeds, whatever its first attempt has made of the entity tag.
+      if (!isEnded(read.state) && read.cancel_requested !== 'yes')
+        checkPrecondition(precondition, operationEtag(read, settings, context.now()))
       const { operation, writes, audit } = cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {

@@ -16,6 +16,7 @@ export const route = defineRoute({
   auth: 'none',
   idempotency: 'accepted',
   confidential: true,
+  mails: true,
   throttle: requestThrottles,
   body: () => OtpRequest,
   example: () => ({ email: 'jane@example.com' }),

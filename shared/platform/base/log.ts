@@ -64,7 +64,7 @@ export type AlertSubject = { tenant: string; subscriber?: string } | { kind: str
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an unsettled refund. */
 export type Work = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
 
-/** One request. Of the caller's data, it contains the correlation, the tenant and the id of the API key only. */
+/** One request. Of the caller's data, it contains the correlation, the tenant, and the ids of the API key and of the mail only. */
 export interface RequestLine {
   operation: string
   /** What its failures count for (see `watchedAs`). */
@@ -73,6 +73,8 @@ export interface RequestLine {
   tenant?: string | undefined
   /** The id of the API key, if the credential is one. */
   apiKey?: string | undefined
+  /** The id of the message that it mails. Nothing else leads from the request to the mail, which is kept for a day. */
+  mail?: string | undefined
   /** The keyed hash of the source of an anonymous request. */
   source?: string | undefined
   status: number
@@ -120,7 +122,7 @@ export interface JobLine {
   attempt?: number
 }
 
-/** Structured logs, one line per record. They contain no body, header, subject or resource id. */
+/** Structured logs, one line per record. They contain no body, header, subject or id of a resource but that of a mail. */
 export interface Log {
   request(line: RequestLine): void
   report(notice: LogReport): void
@@ -194,7 +196,8 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
 
   return {
     request(line) {
-      const { operation, tenant, apiKey, source, status, failure, correlation, durationMilliseconds } = line
+      const { operation, tenant, apiKey, mail, source, status, failure, correlation, durationMilliseconds } =
+        line
       const { watched, units, causedByCaller = false } = line
       const failed = status >= 500 && !causedByCaller
       const failedRequest = { metric: failedRequestMetric, members: { watched, failed_requests: 1 } }
@@ -203,6 +206,7 @@ export function logOf(write: WriteLine, environment: NodeJS.ProcessEnv, describe
         operation,
         tenant,
         api_key: apiKey,
+        mail,
         source,
         status,
         duration_milliseconds: durationMilliseconds,

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { HttpRequest } from '../base/http.ts'
-import { type ClaimPath, textsOf } from './claims.ts'
+import type { ClaimPath } from './claims.ts'
 
 /** The roles, weakest first; Service is outside this order. */
 export const roles = ['Viewer', 'Editor', 'Admin', 'Service'] as const
@@ -25,9 +25,9 @@ export interface Caller {
 /** The caller in audit records. */
 export type Actor = Pick<Caller, 'sub' | 'tenant' | 'role' | 'apiKey'> & Partial<Pick<Caller, 'claims'>>
 
-/** Returns the highest known role of a claim. */
+/** Returns the highest known role of a claim that is a list, or one role. A text is not split: it may be a title with a role in it. */
 export function roleFromClaim(claim: unknown): Role | undefined {
-  const named = textsOf(claim)
+  const named: unknown[] = [claim].flat()
   return (['Admin', 'Editor', 'Viewer', 'Service'] as const).find((role) => named.includes(role))
 }
 

@@ -20,8 +20,6 @@ class Merge {
   readonly #parts: Part[]
   readonly #table: Table
   readonly #range: MergedRange
-  /** The sizes of all items that were read: their number, sum and sum of squares. */
-  readonly #sizes = { count: 0, sum: 0, squares: 0 }
 
   constructor(table: Table, partitions: readonly string[], range: MergedRange) {
     this.#table = table
@@ -45,21 +43,18 @@ class Merge {
     return all.sort((one, other) => (this.isBefore(one, other) ? -1 : 1))
   }
 
-  /** A size that few reads of these items exceed on average: a standard deviation above their mean. Undefined before the first. */
-  get usualBytes(): number | undefined {
-    const { count, sum, squares } = this.#sizes
-    const mean = sum / count
-    return count === 0 ? undefined : mean + Math.sqrt(Math.max(0, squares / count - mean ** 2))
-  }
-
   /**
    * Reads from partitions that may have more.
    * @param wanted returns the number of items to read from one of these; none if what was read of it is enough for now
+   * @returns the items that were read, in no order
    */
-  async fill(wanted: (part: Part, open: readonly Part[]) => number): Promise<void> {
+  async fill(wanted: (part: Part, open: readonly Part[]) => number): Promise<Item[]> {
     const open = this.#parts.filter(({ exhausted }) => !exhausted)
     const limits = open.map((part) => [part, wanted(part, open)] as const)
-    await Promise.all(limits.map(([part, limit]) => limit > 0 && this.#readOn(part, limit)))
+    const read = await Promise.all(
+      limits.map(([part, limit]) => (limit > 0 ? this.#readOn(part, limit) : [])),
+    )
+    return read.flat()
   }
 
   /** Takes the next items, at most `most`: none if the next one may be in a partition that has to be read first. */
@@ -89,7 +84,7 @@ class Merge {
     return this.#range.descending ? one.sk > other.sk : one.sk < other.sk
   }
 
-  async #readOn(part: Part, limit: number): Promise<void> {
+  async #readOn(part: Part, limit: number): Promise<Item[]> {
     const { partition, last } = part
     const { descending } = this.#range
     // A range includes its ends. A key that is no id has no adjacent one, so its item is read again.
@@ -103,13 +98,31 @@ class Merge {
     })
     const more = read.items.filter(({ sk }) => sk !== last?.sk)
     part.unread.push(...more)
-    for (const bytes of more.map(bytesOf)) {
-      this.#sizes.count += 1
-      this.#sizes.sum += bytes
-      this.#sizes.squares += bytes ** 2
-    }
     part.last = read.items.at(-1) ?? last
     part.exhausted = read.exhausted
+    return more
+  }
+}
+
+/** The sizes of all items that were read. */
+class Sizes {
+  #count = 0
+  #sum = 0
+  #squares = 0
+
+  add(items: readonly Item[]): void {
+    for (const bytes of items.map(bytesOf)) {
+      this.#count += 1
+      this.#sum += bytes
+      this.#squares += bytes ** 2
+    }
+  }
+
+  /** A size that few reads of these items exceed on average: a standard deviation above their mean. Undefined before the first. */
+  get usual(): number | undefined {
+    if (this.#count === 0) return undefined
+    const mean = this.#sum / this.#count
+    return mean + Math.sqrt(Math.max(0, this.#squares / this.#count - mean ** 2))
   }
 }
 
@@ -155,17 +168,21 @@ type RangeReader = (limit: number, enough?: number) => Promise<RangeRead>
  */
 export function rangeReader(table: Table, partitions: readonly string[], range: MergedRange): RangeReader {
   const merge = new Merge(table, partitions, range)
+  const sizes = new Sizes()
+  const fill = async (wanted: (part: Part, open: readonly Part[]) => number) =>
+    sizes.add(await merge.fill(wanted))
   return async (limit, enough = limit) => {
     // The size of items says how many fit a unit, so a larger page begins with one partition.
-    if (merge.usualBytes === undefined && partitions.length > 1 && !isSmall(limit, partitions.length))
-      await merge.fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
+    if (sizes.usual === undefined && partitions.length > 1 && !isSmall(limit, partitions.length))
+      await fill((part, open) => (part === open[0] ? itemsOfFirstRead : 0))
     const items = merge.take(limit)
     while (items.length < enough && !merge.exhausted) {
       const left = limit - items.length
-      const { unread, usualBytes: bytes } = merge
+      const { unread } = merge
+      const { usual: bytes } = sizes
       // The page hardly ever ends before this item, however many items before it are still unknown.
       const sure = unread[Math.floor(left - 4 * Math.sqrt(left))]
-      await merge.fill((part, open) => {
+      await fill((part, open) => {
         if (open.length === 1) return left
         if (bytes === undefined) return itemsOfFirstRead
         // Shards are random: one in thirty has 1.9 standard deviations less than its share of the rest. A search, which reads on

@@ -149,11 +149,13 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
   const asked = query.pageSize + 1
   const isSearch = query.filters.length > 0 || query.search !== undefined || query.deleted === 'only'
   const budget = Math.max(asked, Math.floor(readBudget / order.weight))
+  // In an order that takes a unit for each item, a search counts from its second read on.
+  const plain = isSearch && order.weight > 1 ? asked : largestPlainRead
   let bytes = 0
   for (let round = 0, read = 0, found = 0; read < budget; round += 1) {
     const wanted = reading.toSkip + asked - reading.matches.length
     const limit = Math.min(budget - read, nextRead({ wanted, read, found, round }))
-    if (read <= largestPlainRead && read + limit > largestPlainRead) await list.beforeMore?.()
+    if (read <= plain && read + limit > plain) await list.beforeMore?.()
     // A search goes on with a larger read rather than complete this one.
     const enough = isSearch || round > 0 ? Math.ceil(limit / 2) : limit
     const { entries, exhausted } = await readOn(limit, enough)

@@ -215,8 +215,14 @@ function logOutcome(
   const durationMilliseconds = now() - startedAt
   const causedByCaller = status >= 500 && isCausedByCaller(outcome, context, durationMilliseconds)
   const { tenant, apiKey } = caller ?? {}
-  const line = { operation, tenant, apiKey, source, status, failure, correlation }
+  const mail = mailOf(route, response)
+  const line = { operation, tenant, apiKey, mail, source, status, failure, correlation }
   log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
+}
+
+/** Returns the id of the message that a success mails; undefined if there is none. */
+function mailOf({ mails }: Route, { status, body }: HttpResponse): string | undefined {
+  return mails && status < 300 && body !== undefined ? JSON.parse(body).message_id : undefined
 }
 
 /** The time of a request from which on its end is a failure of the service, even if the caller chose the end: no request should need longer. */

@@ -126,9 +126,9 @@ async function countedSearch<Result>(
     })
   } finally {
     const amount = before === undefined ? 0 : units.read - before
-    // A failure to count is none of the request.
-    if (amount > 0)
-      await Promise.allSettled([countIn([{ ...counter, amount }], tableWithin(countMilliseconds), clock)])
+    // What was read counts whether there is room or not. A failure to count is none of the request.
+    const counted = { ...counter, limit: Number.MAX_SAFE_INTEGER, amount }
+    if (amount > 0) await Promise.allSettled([countIn([counted], tableWithin(countMilliseconds), clock)])
   }
 }
 

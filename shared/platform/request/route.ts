@@ -95,6 +95,8 @@ export interface Route<
    * code.
    */
   confidential?: true
+  /** A success mails the message that its reply names as `message_id`. */
+  mails?: true
   /** Sets cookies, so browsers may call it with credentials. */
   setsCookies?: true
   /** Fixed limits; others come from the setting limits.other. */

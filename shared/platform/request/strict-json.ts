@@ -134,6 +134,8 @@ function unescaped(quoted: string): string {
 function isExact(source: string): boolean {
   if (source.length <= exactLength && !/e/i.test(source)) return true
   const value = Number(source)
+  // JSON.parse rejects what is no number, with its position.
+  if (Number.isNaN(value)) return true
   return Number.isFinite(value) && decimalOf(source) === decimalOf(String(value))
 }
 
