@@ -139,6 +139,7 @@ export const commandActions: Readonly<Record<string, readonly string[]>> = {
     'dynamodb:PutItem',
     'dynamodb:RestoreTableToPointInTime',
     'dynamodb:UpdateContinuousBackups',
+    'dynamodb:UpdateItem',
     'dynamodb:UpdateTable',
     'dynamodb:UpdateTimeToLive',
   ],

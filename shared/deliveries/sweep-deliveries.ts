@@ -32,7 +32,7 @@ const callsAtOnce = 10
 export interface SweepResult {
   /** Deliveries that were queued. */
   queued: number
-  /** Subscribers whose deliveries could not be read or queued. */
+  /** Subscribers whose deliveries could not be read or queued, and the list of tenants if that could not be read or kept. */
   failed: number
   /** The fault of one of them. */
   fault?: unknown
@@ -49,21 +49,28 @@ type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 
 /**
  * Queues the waiting deliveries of all subscribers that are due, none of a subscriber that is paused or pauses by its breaker,
- * and one to probe whether it still hangs. The subscribers of a tenant take turns. A fault of one subscriber stops no other.
- * A delivery is queued before its entry is removed, so a stopped run may queue one twice and loses none.
+ * and one to probe whether it still hangs. The subscribers of a tenant take turns. A fault of one subscriber, or of the list
+ * of tenants, stops no other. A delivery is queued before its entry is removed, so a stopped run may queue one twice and
+ * loses none.
  */
 export async function sweepDeliveries(context: Context, send: SendMessages): Promise<SweepResult> {
   const { table, clock } = context
   const startedAt = clock.now()
   const swept: SweepResult = { queued: 0, failed: 0, left: 0 }
-  const known = await readSubscribedTenants(table)
-  if (known.tenants?.length === 0) return swept
+  const fail = (fault: unknown): undefined => {
+    swept.failed += 1
+    swept.fault ??= fault
+  }
+  // Without the list, any tenant may have subscribers.
+  const known = await readSubscribedTenants(table).catch(fail)
+  if (known?.tenants?.length === 0) return swept
   const entries = await pendingEntries(table, 'registered-subscriber')
-  await keepSubscribedTenants(
-    known,
-    entries.map(({ tenant }) => String(tenant)),
-    context,
-  )
+  if (known)
+    await keepSubscribedTenants(
+      known,
+      entries.map(({ tenant }) => String(tenant)),
+      context,
+    ).catch(fail)
   const start = Math.floor(((Math.floor(startedAt / intervalMilliseconds) * rotation) % 1) * entries.length)
   const refs = [...entries.slice(start), ...entries.slice(0, start)].map(({ sk, tenant }) => ({
     tenant: String(tenant),

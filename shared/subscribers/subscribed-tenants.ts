@@ -33,7 +33,8 @@ export function subscriberCheck(
   let known: { at: number; check: SubscriberCheck } | undefined
   return async (table) => {
     const at = clock.now()
-    if (known && at - known.at < maxAgeMilliseconds) return known.check
+    // After a clock has gone back, a list from later would be kept too long.
+    if (known && at >= known.at && at - known.at < maxAgeMilliseconds) return known.check
     try {
       const { tenants } = await readSubscribedTenants(table)
       const names = tenants && new Set(tenants)

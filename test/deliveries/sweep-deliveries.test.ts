@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { healthKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
 import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
+import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const minute = 60_000
@@ -59,6 +60,21 @@ describe('a run of the sweep', () => {
     const calls = (10 * 60) / steadySettings['deliveries.timeoutSeconds']
     expect(await service.sweep()).toMatchObject({ queued: slotsOf(steadySettings) * calls })
   })
+
+  test.each(['get', 'put'] as const)(
+    'queues deliveries although the %s of the list of tenants fails, and reports that',
+    async (name) => {
+      await addWaiting(2)
+      const fault = new Error('throttled')
+      const call = service.table[name].bind(service.table) as (of: object) => Promise<never>
+      service.table[name] = async (of: object) => {
+        const key = 'item' in of ? of.item : of
+        if ((key as { pk: string }).pk === subscribedTenantsKey.pk) throw fault
+        return call(of)
+      }
+      expect(await service.sweep()).toEqual({ queued: 2, failed: 1, left: 0, fault })
+    },
+  )
 
   test('that reaches half of the subscribers in its time expects to need two runs for all', async () => {
     await addWaiting(4)

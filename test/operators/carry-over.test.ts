@@ -1,5 +1,5 @@
 import type { TableDescription } from '@aws-sdk/client-dynamodb'
-import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
+import { BatchWriteCommand, DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import { make as makeKey, revoke, rotate } from '#bin/commands/api-keys/api-keys.ts'
 import { liftHold, setHold } from '#bin/commands/holds/legal-holds.ts'
@@ -15,6 +15,7 @@ import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import { accountsOf, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
+import { readSubscribedTenants, subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { accessOf } from '#test/support/fake-aws.ts'
 import { naming } from '#test/support/naming.ts'
@@ -40,8 +41,9 @@ const itemsOf = async (TableName: string) => {
 const operatorOf = (name: string): Operator => ({ table: openTable(name), clock: systemClock, name: 'jane' })
 const carry = (source: string, target: string, since = from) =>
   carryOver({ client, source, target, operator: operatorOf(target), from: since })
-/** Returns the items but for the mark of a restored table. */
-const dataOf = async (table: string) => (await itemsOf(table)).filter(({ pk }) => pk !== restoredKey.pk)
+/** Returns the items but for the mark of a restored table, and the list that is made unknown. */
+const dataOf = async (table: string) =>
+  (await itemsOf(table)).filter(({ pk }) => pk !== restoredKey.pk && pk !== subscribedTenantsKey.pk)
 const cartEntryOf = (id: string) => cartEntryKey({ tenant_id: 'acme', cart_id: 'cart-1', id })
 const keysOf = (items: object[]) => items.map((item) => (item as Item).pk + (item as Item).sk).sort()
 
@@ -140,6 +142,60 @@ test('the blocked tenants are carried over as they stand now', async () => {
   await client.send(new PutCommand({ TableName: target, Item: { ...blocked, tenants: [], version: 1 } }))
   await carry(source, target)
   expect(await dataOf(target)).toEqual([blocked])
+})
+
+test('the list of tenants with subscribers is not known after it: an empty one would never be made again', async () => {
+  const source = await createTable()
+  const target = await createTable()
+  const listed = { ...subscribedTenantsKey, tenants: [], version: 7 }
+  for (const TableName of [source, target]) await client.send(new PutCommand({ TableName, Item: listed }))
+  await carry(source, target)
+  expect(await readSubscribedTenants(openTable(target))).toMatchObject({ tenants: null, version: 8 })
+})
+
+describe('an order that was erased', () => {
+  const id = itemAt('order', '2026-01-31T11:00:00Z').sk
+  const stored = { ...keyOf('acme', 'order', id), id, tenant_id: 'acme', version: 1, cart_id: 'cart-1' }
+  const erasedAt = (time: string) => {
+    const { cart_id: _, ...rest } = stored
+    return { ...rest, version: 2, erased_at: time }
+  }
+  const tablesWith = async (tombstone: Item) => {
+    const source = await createTable()
+    const target = await createTable()
+    await client.send(new PutCommand({ TableName: source, Item: tombstone }))
+    for (const Item of [stored, cartEntryOf(id)])
+      await client.send(new PutCommand({ TableName: target, Item: { ...Item } }))
+    return { source, target }
+  }
+
+  test('is erased if the erasure began just before the time of the restore, and was committed after it', async () => {
+    const tombstone = erasedAt(new Date(from.getTime() - 30_000).toISOString())
+    const { source, target } = await tablesWith(tombstone)
+    await carry(source, target)
+    expect(await dataOf(target)).toEqual([tombstone])
+  })
+
+  test('loses the entry of its cart before a run may be interrupted', async () => {
+    const tombstone = erasedAt(from.toISOString())
+    const { source, target } = await tablesWith(tombstone)
+    const interrupted = Object.create(client) as DynamoDBDocumentClient
+    // A batch is written in part: the puts first.
+    interrupted.send = (async (command: { input: object }) => {
+      if (!(command instanceof BatchWriteCommand)) return client.send(command as never)
+      const requests = command.input.RequestItems?.[target] ?? []
+      const puts = requests.filter(({ PutRequest }) => PutRequest)
+      if (puts.length === 0) return client.send(command)
+      await client.send(new BatchWriteCommand({ RequestItems: { [target]: puts } }))
+      throw new Error('interrupted')
+    }) as DynamoDBDocumentClient['send']
+    const operator = operatorOf(target)
+    await expect(carryOver({ client: interrupted, source, target, operator, from })).rejects.toThrow(
+      'interrupted',
+    )
+    await carry(source, target)
+    expect(await dataOf(target)).toEqual([tombstone])
+  })
 })
 
 describe('the legal holds that are carried over', () => {

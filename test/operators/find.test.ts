@@ -222,6 +222,70 @@ describe('find', () => {
     await expect(found(json.id, 'other')).rejects.toThrow(json.id)
   })
 
+  describe('by a correlation id that several tenants have sent', () => {
+    const headers = { 'X-Correlation-Id': 'shared-1' }
+    const orderOf = async (tenant: string) => String((await placeOrder(service, tenant, { headers })).json.id)
+
+    test('names the tenants, and says that it is a sample', async () => {
+      await orderOf('acme')
+      await orderOf('rival')
+      const timeline = await found('shared-1')
+      expect(timeline.found).toEqual([
+        { kind: 'correlation id', id: 'shared-1', tenant: 'acme' },
+        { kind: 'correlation id', id: 'shared-1', tenant: 'rival' },
+      ])
+      expect(timeline.entries.map(({ tenant }) => tenant).toSorted()).toEqual(['acme', 'rival'])
+      expect(timeline.read.complete).toBe(false)
+    })
+
+    test('shows what is of the named tenant, or of the tenant of the item, and lines without a tenant', async () => {
+      const id = await orderOf('acme')
+      const other = await orderOf('rival')
+      const line = { at: Date.now() - 1, fields: { message: 'event', correlation_id: 'shared-1' } }
+      const lines = [...loggedLines(), line]
+      for (const [what, tenant] of [['shared-1', 'acme'], [id]] as const) {
+        const { searchLogs } = reachTo(service.tableName, { lines })
+        const options = { tenant, to: Date.now() + 60_000 }
+        const timeline = await find({ ...reach(), searchLogs }, what, options)
+        expect(timeline.found).toEqual([{ kind: 'order', id, tenant: 'acme' }])
+        expect(new Set(timeline.entries.map(({ tenant }) => tenant))).toEqual(new Set(['acme', undefined]))
+        expect(JSON.stringify(timeline)).not.toContain(other)
+      }
+    })
+  })
+
+  test('shows the dead letters that have a text as a whole value, and none of another tenant', async () => {
+    const headers = { 'X-Correlation-Id': 'e' }
+    await placeOrder(service, 'acme', { headers })
+    const message = (tenant_id: string, correlation_id: string) =>
+      dead.put(JSON.stringify({ detail: { correlation_id, data: { tenant_id, note: 'an e here' } } }))
+    const own = message('acme', 'e')
+    message('acme', 'else')
+    message('rival', 'e')
+    const letters = deadLettersAt(`${aws.endpoint}/dead`, aws.access)
+    const { lettersOf } = reachTo(service.tableName, {
+      letters: { published_events: { letters, attempts: 5 } },
+    })
+    const { entries } = await find({ ...reach(), lettersOf }, 'e', { to: Date.now() + 60_000 })
+    expect(entries.filter(({ kind }) => kind === 'dead_letter').map(({ id }) => id)).toEqual([own])
+  })
+
+  test('shows no answer of a subscriber', async () => {
+    const { json } = await placeOrder(service, 'acme')
+    const item = await service.table.get(keyOf('acme', 'order', json.id))
+    const [event] = item ? publishedEvents(item) : []
+    if (!event) throw new Error('the order has no event')
+    const ref = { tenant: 'acme', subscriber: 'the-subscriber' }
+    const made = newDelivery(ref, event, { state: 'waiting', now: Date.now(), settings: service.settings })
+    const attempt = { at: new Date().toISOString(), status: 500, milliseconds: 7, answer: 'Dear Jane' }
+    await service.table.put({ item: { ...made, state: 'failed', attempts: [attempt] }, condition: 'none' })
+    const timeline = await found(json.id)
+    expect(timeline.entries.find(({ kind }) => kind === 'delivery')?.data).toMatchObject({
+      attempts: [{ status: 500, milliseconds: 7 }],
+    })
+    expect(JSON.stringify(timeline)).not.toContain('Jane')
+  })
+
   test('fails if nothing is known, with the time in which it looked', async () => {
     await expect(found('no-such')).rejects.toThrow(/no-such from \d{4}-.*--tenant/)
   })

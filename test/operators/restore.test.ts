@@ -15,6 +15,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parseTime } from '#bin/cli/options.ts'
 import { type RestoredTable, restoreTable } from '#bin/commands/restore/restore.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import { readSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { naming } from '#test/support/naming.ts'
 import { placeOrder } from '#test/support/place-order.ts'
@@ -103,6 +104,10 @@ describe('npm run restore', () => {
       TargetTableName: target,
       RestoreDateTime: at,
     })
+  })
+
+  test('makes the list of tenants with subscribers unknown, so the next sweep makes it again', async () => {
+    expect(await readSubscribedTenants(openTable(target))).toMatchObject({ tenants: null, version: 1 })
   })
 
   test('enables the stream with both images', async () => {

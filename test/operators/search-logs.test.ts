@@ -44,6 +44,27 @@ describe('a search of logs', () => {
     expect(queries[0]?.query).toContain('filter @message like /(a\\/b\\.c|k_1)/')
   })
 
+  test('asks for the text as the JSON of a line has it', async () => {
+    const { queries, search } = logsOf([{ cart: 'a"b' }])
+    const { lines } = await search({ ...time, anyOf: ['a"b'] })
+    // A backslash and a quote, each escaped.
+    expect(queries[0]?.query).toContain('like /(a\\\\\\"b)/')
+    expect(lines).toHaveLength(1)
+  })
+
+  test.each([
+    ['many long texts', Array.from({ length: 40 }, (_, n) => `${n}-${'-'.repeat(300)}`)],
+    ['one text of any length', ['\u0001'.repeat(20_000)]],
+  ])('asks no query that is longer than AWS takes for %s', async (_, anyOf) => {
+    const { queries, search } = logsOf([{ correlation_id: anyOf.at(-1) }])
+    const { calls, lines } = await search({ ...time, limit: 100, anyOf })
+    expect(Math.max(...queries.map(({ query }) => query.length))).toBeLessThan(8000)
+    expect([calls, lines.length > 0]).toEqual([queries.length, true])
+    const starts = anyOf.map((text) => (/^\d+/.exec(text) ?? [''])[0])
+    const all = queries.map(({ query }) => query).join()
+    expect(starts.filter((start) => !all.includes(start))).toEqual([])
+  })
+
   test('asks as many groups at once as a query may name', async () => {
     const groups = Array.from({ length: 70 }, (_, n) => `commerce-test-${n}`)
     const { queries, search } = logsOf([{ correlation_id: 'c1' }], { groups })

@@ -8,10 +8,11 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { checkData } from '#bin/commands/verify/data/check-data.ts'
 import type { Violation } from '#bin/commands/verify/data/promise.ts'
 import { verifyData } from '#bin/commands/verify/data/verify-data.ts'
-import { timestamp } from '#shared/platform/base/clock.ts'
+import { firstIdAt, timestamp } from '#shared/platform/base/clock.ts'
 import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { writeRelease } from '#test/stored-data/write-release.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { documentClient } from '#test/support/dynamodb-client.ts'
@@ -253,6 +254,12 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const items = without(first('registered-subscriber'))
       return { items, promise: 'nothing is pending forever', about: `subscriber/${sk}` }
     },
+    'a list of tenants with subscribers that lacks one of them': () => {
+      const list = { ...subscribedTenantsKey, tenants: ['another'], version: 99 }
+      const items = [...whole.filter(({ pk }) => pk !== list.pk), list]
+      const about = `subscriber/${first('subscriber').sk}`
+      return { items, promise: 'subscribers get their events', about }
+    },
     'a count of operations in progress that is too high': () => {
       const count = first('operation_count')
       const items = changed(count, { in_progress: Number(count.in_progress) + 1 })
@@ -309,6 +316,30 @@ describe('verify --data', () => {
     expect(await violationsIn(items, { isWhole: false, at: now })).toEqual([])
     const later = await violationsIn(items, { isWhole: false, at: now + 60_000 })
     expect(later.map(({ promise }) => promise)).toEqual(['the ledger is the paid and reversed refunds'])
+  })
+
+  test.each([
+    ['order', 'order_cart', 'a cart finds its orders'],
+    ['code', 'code_lock', 'a text belongs to one code'],
+  ] as const)(
+    'says nothing about the entry of an %s that was made just before, and is not in it',
+    async (entity, kind, promise) => {
+      const now = at + 3_600_000
+      const id = firstIdAt(now - 5000)
+      const entry = { order_cart: `hash#${id}`, code_lock: 'NEW' }[kind]
+      const items = and({ ...keyOf('acme', kind, entry), ...(kind === 'code_lock' && { code_id: id }) })
+      const found = async (at: number) => {
+        const violations = await violationsIn(items, { isWhole: false, at })
+        return violations.filter(({ about }) => about === `${entity}/${id}`)
+      }
+      expect(await found(now)).toEqual([])
+      expect(await found(now + 60_000)).toMatchObject([{ promise }])
+    },
+  )
+
+  test('says nothing of the tenants with subscribers while the list is not known', async () => {
+    const list = { ...subscribedTenantsKey, tenants: null, version: 99 }
+    expect(await violationsIn([...whole.filter(({ pk }) => pk !== list.pk), list])).toEqual([])
   })
 
   test('says nothing about a tenant that is being purged', async () => {

@@ -69,6 +69,14 @@ describe('a relay', () => {
     expect(reads).toBe(1)
   })
 
+  test('uses no list from a time to which its clock has not come again', async () => {
+    await sweep()
+    await readSubscribers()
+    await register('acme', 's1')
+    runtime.clock.advance(-60_000)
+    expect(await marked()).toContain('acme')
+  })
+
   test('uses no list that is older than what a registration waits', async () => {
     await sweep()
     await readSubscribers()

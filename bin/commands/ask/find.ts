@@ -1,7 +1,7 @@
 import { codeTextOf } from '#shared/codes/code-text.ts'
 import { isId, timeOf } from '#shared/platform/base/clock.ts'
 import { noUnits, type Units } from '#shared/platform/base/units.ts'
-import { isEntity, keyOf } from '#shared/platform/table/keys.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { UsageError } from '../../cli/options.ts'
 import {
@@ -15,7 +15,15 @@ import {
   readLedger,
   readRefunds,
 } from './lists.ts'
-import { type Found, type FoundItem, foundItem, itemsById, itemsByName, mailsById } from './locate.ts'
+import {
+  type Found,
+  type FoundItem,
+  findable,
+  foundItem,
+  itemsById,
+  itemsByName,
+  mailsById,
+} from './locate.ts'
 import type { Answer, Query, Read } from './query.ts'
 import type { Reach } from './reach.ts'
 import type { LogLine } from './search-logs.ts'
@@ -34,7 +42,7 @@ import {
 
 /** Everything that is known about one thing, oldest first. */
 export interface Timeline {
-  /** What the text names; several if it may be each of them. */
+  /** What the text names; several if it may be each of them, or if several tenants have it and none was named. */
   found: readonly Found[]
   entries: TimelineEntry[]
   read: {
@@ -196,7 +204,8 @@ class Search {
     const command = commandsFor(this.#reach.stack)
     const { entries, units } = await readDeadLetters(this.#reach, { limit: linesAtOnce, anyOf: names })
     this.#charge(units)
-    this.#others.push(...entries.map((line) => entryOfLetter(line, command)))
+    const own = entries.filter(({ tenant_id }) => this.#isOwn(tenant_id))
+    this.#others.push(...own.map((line) => entryOfLetter(line, command)))
   }
 
   /** @throws Error if nothing is found */
@@ -209,11 +218,16 @@ class Search {
       throw new Error(`nothing is known of ${this.#what} from ${time}: look at another time${advice}`)
     }
     const found: Found[] = [...this.#items.values()].map(({ kind, id, tenant }) => ({ kind, id, tenant }))
+    const tenants = this.#tenant === undefined ? this.#tenantsOfLines() : [this.#tenant]
     const known = new Set(found.map(({ id }) => id))
     for (const id of this.#deletedCodes)
       if (!known.has(id)) found.push({ kind: 'deleted code', id, tenant: this.#tenant })
-    if (found.length === 0) found.push({ kind: this.#kind(), id: this.#what, tenant: this.#tenant })
-    const read = { units: this.#units, calls: this.#calls, complete: this.#complete }
+    if (found.length === 0)
+      for (const tenant of tenants.length > 0 ? tenants : [undefined])
+        found.push({ kind: this.#kind(), id: this.#what, tenant })
+    // What is found by its tenant only was not read.
+    const complete = this.#complete && tenants.length < 2
+    const read = { units: this.#units, calls: this.#calls, complete }
     return { found, entries, read }
   }
 
@@ -262,12 +276,25 @@ class Search {
     this.#complete &&= complete
     for (const line of lines) {
       const { tenant, correlation_id, api_key } = line.fields
+      if (!this.#isOwn(tenant)) continue
       this.#lines.set(JSON.stringify(line), line)
       if (typeof correlation_id === 'string') this.#correlations.add(correlation_id)
-      if (typeof tenant === 'string') this.#tenant ??= tenant
       if (api_key === this.#what) this.#isKey = true
     }
-    await this.#readMails(lines)
+    const [tenant, ...others] = this.#tenantsOfLines()
+    if (others.length === 0) this.#tenant ??= tenant
+    await this.#readMails(lines.filter(({ fields }) => this.#isOwn(fields.tenant)))
+  }
+
+  /** Callers choose correlation ids, so several tenants may have the same one. */
+  #tenantsOfLines(): string[] {
+    const tenants = [...this.#lines.values()].map(({ fields }) => fields.tenant)
+    return [...new Set(tenants.filter((tenant) => typeof tenant === 'string'))].toSorted()
+  }
+
+  /** Returns whether something is of the tenant, as far as both are known. */
+  #isOwn(tenant: unknown): boolean {
+    return this.#tenant === undefined || typeof tenant !== 'string' || tenant === this.#tenant
   }
 
   /** Reads the mails of the latest requests. Their requests have no tenant. */
@@ -298,7 +325,8 @@ class Search {
   async #readTargets(tenant: string): Promise<void> {
     const keys = [...this.#audit.values()].flatMap(({ target }) => {
       const [entity = '', id] = target.split('/')
-      return isEntity(entity) && id !== undefined ? [keyOf(tenant, entity, id)] : []
+      const known = findable.find((one) => one === entity)
+      return known && id !== undefined ? [keyOf(tenant, known, id)] : []
     })
     const unique = [...new Map(keys.map((key) => [`${key.pk}|${key.sk}`, key])).values()]
     const items = unique.length > 0 ? await this.#table.getMany(unique.slice(0, 100)) : []

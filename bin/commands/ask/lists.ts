@@ -162,7 +162,9 @@ export const readOperations: Read<OperationLine> = async (reach, query) => {
 /** Looks at the messages of `target`, or of all queues. They stay there. */
 export const readDeadLetters = (
   reach: Reach,
-  query: Query & { /** Texts of which a message has at least one. */ anyOf?: readonly string[] },
+  query: Query & {
+    /** Texts of which a message has at least one as a whole value. */ anyOf?: readonly string[]
+  },
 ): Promise<Answer<DeadLetterLine>> => {
   const { tenant, target, from = 0, to = Number.POSITIVE_INFINITY, correlationId, limit } = query
   const anyOf = query.anyOf ?? (correlationId === undefined ? undefined : [correlationId])
@@ -177,7 +179,7 @@ export const readDeadLetters = (
           return (
             isInTime &&
             isOneOf(tenant, [tenantOf(letter, queue)]) &&
-            (anyOf === undefined || anyOf.some((text) => letter.body.includes(text)))
+            (anyOf === undefined || hasOneOf(letter.body, anyOf))
           )
         })
         return found.map(({ letter, summary }) => ({ queue, tenant_id: tenantOf(letter, queue), ...summary }))
@@ -186,6 +188,20 @@ export const readDeadLetters = (
     const all = letters.flat().toSorted((one, other) => (one.at < other.at ? 1 : -1))
     return { entries: all.slice(0, limit), complete: all.length <= limit, cursor: undefined }
   })
+}
+
+/** Returns whether a message has one of these texts as a value. One that is no JSON has words. */
+function hasOneOf(body: string, texts: readonly string[]): boolean {
+  const values = new Set([body])
+  try {
+    JSON.parse(body, (_, value) => {
+      if (typeof value !== 'object') values.add(String(value))
+      return value
+    })
+  } catch {
+    for (const word of body.split(' ')) values.add(word)
+  }
+  return texts.some((text) => values.has(text))
 }
 
 /** Returns a delivery as lists show it. */

@@ -22,9 +22,11 @@ export interface FoundItem extends Found {
 }
 
 /** The entities that the index by id finds in any tenant. */
-const indexed = ['order', 'refund', 'code', 'operation', 'subscriber', 'session'] as const satisfies Entity[]
+const indexed = ['order', 'refund', 'code', 'operation', 'subscriber'] as const satisfies Entity[]
 /** Those that only their tenant finds. */
 const ofTenant = ['api_key', 'delivery'] as const satisfies Entity[]
+/** All that an id finds. The policy of the console permits to read them. */
+export const findable = [...indexed, ...ofTenant] as const
 
 /** Returns the items whose id a text is. Those of `ofTenant` are found with their tenant only. */
 export async function itemsById(table: Table, id: string, tenant: string | undefined): Promise<FoundItem[]> {

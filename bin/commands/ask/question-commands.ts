@@ -37,7 +37,9 @@ function defineFind(define: Define): void {
         printRecord({ found })
         for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')
       }
-      if (!read.complete) console.error('This is a sample: name a shorter time to see all.')
+      const isOfSeveral = new Set(found.map((one) => one.tenant)).size > 1
+      const advice = isOfSeveral ? 'name one of the tenants with --tenant' : 'name a shorter time'
+      if (!read.complete) console.error(`This is a sample: ${advice} to see all.`)
       if (verbose) console.error(`${read.units.read} read units, ${read.calls} calls of CloudWatch Logs`)
     })
 }

@@ -29,8 +29,12 @@ export type SearchLogs = (
 
 /** The most log groups of a query (quota of StartQuery). */
 const groupsAtOnce = 50
-/** The most texts of a query: its expression stays short. */
+/** The most texts of a query. */
 const textsAtOnce = 50
+/** The most characters of the expression of a query: StartQuery takes 10,000 of the whole, and the rest has fewer than 200. */
+const charactersAtOnce = 7500
+/** The characters of a text by which lines are searched. Each may take seven in the expression. */
+const charactersOfText = 1000
 
 /**
  * Returns a search by CloudWatch Logs Insights.
@@ -41,11 +45,13 @@ export function searchLogs(groupsOf: () => Promise<string[]>, logs: Logs): Searc
   return async ({ from, to, anyOf, limit }) => {
     groups ??= groupsOf()
     const known = await groups
-    const searches = chunksOf([...new Set(anyOf)], textsAtOnce).flatMap((texts) =>
-      chunksOf(known, groupsAtOnce).map((some) => ({ texts, some })),
+    const searches = expressionsOf(anyOf).flatMap((expression) =>
+      chunksOf(known, groupsAtOnce).map((some) => ({ expression, some })),
     )
     const answers = await Promise.all(
-      searches.map(({ texts, some }) => logs.query(queryOf(texts, limit), { from, to, groups: some })),
+      searches.map(({ expression, some }) =>
+        logs.query(queryOf(expression, limit), { from, to, groups: some }),
+      ),
     )
     // The filter finds a text anywhere in a line, and a local AWS may ignore filters and times.
     const lines = latest(answers.flat().map(lineOf), { from, to, anyOf })
@@ -90,8 +96,23 @@ function latest(
     .toSorted((one, other) => other.at - one.at)
 }
 
-function queryOf(texts: readonly string[], limit: number): string {
-  const expression = texts.map((text) => text.replace(/[^A-Za-z0-9_]/g, '\\$&')).join('|')
+/** Returns the expressions that find lines with one of these texts. A line is JSON, so it has a text as JSON has it. */
+function expressionsOf(anyOf: readonly string[]): string[] {
+  const expressions: string[] = []
+  let texts = 0
+  for (const text of new Set(anyOf)) {
+    const inJson = JSON.stringify(text.slice(0, charactersOfText)).slice(1, -1)
+    const one = inJson.replace(/[^A-Za-z0-9_]/gu, '\\$&')
+    const last = expressions.at(-1)
+    const fits = last !== undefined && texts < textsAtOnce && last.length + one.length < charactersAtOnce
+    if (fits) expressions.push(`${expressions.pop()}|${one}`)
+    else expressions.push(one)
+    texts = fits ? texts + 1 : 1
+  }
+  return expressions
+}
+
+function queryOf(expression: string, limit: number): string {
   return `fields @timestamp, @message | filter @message like /(${expression})/ | sort @timestamp desc | limit ${limit}`
 }
 

@@ -77,7 +77,8 @@ export function entryOfDelivery(line: DeliveryLine, command: CommandOf): Timelin
     at: attempts.at(-1)?.at ?? line.occurred_at,
     ...{ kind: 'delivery', id, tenant, correlation_id },
     summary: `${type} to ${subscriber_id} ${state}${latest === '' ? '' : ` after ${latest}`}`,
-    data: { ...line },
+    // The answers of subscribers are any text.
+    data: { ...line, attempts: attempts.map(({ answer: _, ...attempt }) => attempt) },
     ...(state !== 'succeeded' && { command: command(`deliveries resend ${id} --tenant ${tenant}`) }),
   }
 }
@@ -120,7 +121,6 @@ const shown: Readonly<Record<string, readonly string[]>> = {
   cart: ['cart_id', 'amount_minor', 'currency', 'stated'],
   subscriber: ['url', 'events', 'state', 'reason', 'created_at', 'updated_at'],
   'api key': ['scopes', 'state', 'last4', 'principal_id', 'created_at', 'valid_until'],
-  session: ['state', 'created_at'],
   mail: ['state', 'code_id'],
   'received event': ['state', 'failed_attempts', 'failure', 'handled_at'],
 }

@@ -30,7 +30,6 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   subscriber: 'now',
   subscriber_health: 'now',
   'registered-subscriber': 'now',
-  'subscribed-tenants': 'now',
   waiting_delivery: 'now',
   delivery: 'since',
   'failed-delivery': 'since',
@@ -74,8 +73,9 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   otp: 'restored',
   password_reset: 'restored',
   rate: 'restored',
-  // The commands that restore write it.
+  // The commands that restore write the mark, and make the list unknown.
   restored: 'restored',
+  'subscribed-tenants': 'restored',
 }
 
 /** Returns the kinds that are carried over in a way. */

@@ -12,6 +12,7 @@ import {
   partitionsOf,
 } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import { forgetSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
 import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 import { operatorOf } from '../stack/operator.ts'
@@ -66,20 +67,26 @@ export async function carryOver({
   await scanAll(client, source, carriedItems(), copy)
   await scanAll(client, target, anyOf(kindsOf('now').map((kind) => ofKind(kind))), removeOthers)
   for (const tenant of blocked) await repeatPurge(tenant)
+  // The list of the restore lacks the subscribers since, and a list that is known to be empty is never made again.
+  await operator.table.transact([forgetSubscribedTenants])
   await writeAll(copying, [putOf({ ...restoredKey, at: operator.clock.now() })])
   return [...done.values()]
 
   function carriedItems() {
     const since = kindsOf('since').map((kind) => ofKind(kind, { attribute: 'sk', value: first[kind] ?? '' }))
+    // An erasure has the time of its start, and may be committed later.
+    const firstErasure = new Date(from.getTime() - minuteMilliseconds).toISOString()
     const erased = kindsOf('erasures').map((kind) =>
-      ofKind(kind, { attribute: 'erased_at', value: from.toISOString() }),
+      ofKind(kind, { attribute: 'erased_at', value: firstErasure }),
     )
     return anyOf([...kindsOf('now').map((kind) => ofKind(kind)), ...since, ...erased])
   }
 
   async function copy(page: Item[]): Promise<void> {
     const entries = await entriesOfErased(page)
-    await writeAll(copying, [...entries.map(removalOf), ...page.map(putOf)])
+    // A batch is not atomic: a repeated run finds the entries only by the orders that tombstones replace.
+    await writeAll(copying, entries.map(removalOf))
+    await writeAll(copying, page.map(putOf))
     await copyDeliveries(page)
     const exact = new Set<string>(kindsOf('now'))
     for (const item of page) {

@@ -5,6 +5,7 @@ import {
   RestoreTableToPointInTimeCommand,
   type TableDescription,
   UpdateContinuousBackupsCommand,
+  UpdateItemCommand,
   UpdateTableCommand,
   type UpdateTableCommandInput,
   UpdateTimeToLiveCommand,
@@ -14,6 +15,7 @@ import {
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 
@@ -69,6 +71,13 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
   // Payouts of lost refunds are searched for some time after it.
   const mark = { pk: { S: restoredKey.pk }, sk: { S: restoredKey.sk }, at: { N: String(systemClock.now()) } }
   await dynamodb.send(new PutItemCommand({ TableName, Item: mark }))
+  // A list that is known to be empty is never made again.
+  const forgetting = {
+    Key: { pk: { S: subscribedTenantsKey.pk }, sk: { S: subscribedTenantsKey.sk } },
+    UpdateExpression: 'SET tenants = :unknown ADD version :one',
+    ExpressionAttributeValues: { ':unknown': { NULL: true }, ':one': { N: '1' } },
+  } as const
+  await dynamodb.send(new UpdateItemCommand({ TableName, ...forgetting }))
   return { tableName: TableName, streamArn }
 
   /** Only one change of a table can be in progress. */

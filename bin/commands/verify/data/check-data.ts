@@ -2,6 +2,7 @@ import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { Settings } from '#shared/settings/register.ts'
+import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { cartPromise } from './carts.ts'
 import { codePromise } from './codes.ts'
 import { orderPromise } from './orders.ts'
@@ -16,7 +17,7 @@ import {
   type Violation,
 } from './promise.ts'
 import { payoutPromise, refundPromise } from './refunds.ts'
-import { erasurePromise, idPromise, ownerPromise } from './tenants.ts'
+import { erasurePromise, idPromise, ownerPromise, subscribedPromise } from './tenants.ts'
 import { countPromise, duePromise, entryPromise, rowsPromise, sagaPromise } from './work.ts'
 
 /** The promises that stored data alone can answer. The simulator asks them of each schedule. */
@@ -32,6 +33,7 @@ const ofSeveral = [
   countPromise,
   idPromise,
   erasurePromise,
+  subscribedPromise,
 ] as readonly SharedPromise[]
 
 /** All items of a table, each once. It is read as often as the facts need. */
@@ -137,6 +139,8 @@ export async function* checkData(
       const { entity, tenant } = placeOf(item)
       if (Number(item.expires_at) * 1000 <= at) continue
       if (item.pk === restoredKey.pk) judging.restoredAt = Number(item.at)
+      if (item.pk === subscribedTenantsKey.pk && Array.isArray(item.tenants))
+        judging.subscribedTenants = new Set(item.tenants)
       if (entity === 'purge') purged.add(tenant)
       const subject = { tenant, about: `${entity}/${item.sk}` }
       if (isFirst)

@@ -1,7 +1,7 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import { asCode } from '#shared/codes/code-store.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { placeOf, type SharedPromise } from './promise.ts'
+import { madeAt, placeOf, type SharedPromise } from './promise.ts'
 
 type CodeFact =
   | { kind: 'code'; lock: string; type: string; version: number; at: string }
@@ -23,7 +23,11 @@ export const codePromise: SharedPromise<CodeFact> = {
         break
       }
       case 'code_lock':
-        state(tenant, `code/${item.code_id}`, { kind: 'lock', text: item.sk })
+        state(tenant, `code/${item.code_id}`, {
+          kind: 'lock',
+          text: item.sk,
+          ...madeAt(String(item.code_id)),
+        })
         break
       case 'audit': {
         const { target, action, result, at } = item as unknown as AuditRecord

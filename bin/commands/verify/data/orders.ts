@@ -1,5 +1,5 @@
 import { asOrder, cartEntryKey, orderOfEntry } from '#shared/orders/order.ts'
-import { placeOf, type SharedPromise } from './promise.ts'
+import { madeAt, placeOf, type SharedPromise } from './promise.ts'
 
 type OrderFact =
   /** The entry of its cart; undefined for a tombstone. */
@@ -9,7 +9,10 @@ type OrderFact =
 export const orderPromise: SharedPromise<OrderFact> = {
   facts(item, state) {
     const { entity, tenant } = placeOf(item)
-    if (entity === 'order_cart') state(tenant, `order/${orderOfEntry(item)}`, { kind: 'entry', key: item.sk })
+    if (entity === 'order_cart') {
+      const id = orderOfEntry(item)
+      state(tenant, `order/${id}`, { kind: 'entry', key: item.sk, ...madeAt(id) })
+    }
     if (entity !== 'order') return
     const order = asOrder(item)
     const isErased = item.erased_at !== undefined

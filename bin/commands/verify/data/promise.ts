@@ -1,3 +1,4 @@
+import { isId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type Item, ownerOf, type PartitionKind } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
@@ -20,6 +21,8 @@ export interface Judging {
   at: number
   /** When the table went back to an earlier time, in milliseconds since 1970. Its audit then tells of changes that are undone. */
   restoredAt?: number
+  /** The tenants that have subscribers, as far as relays know; absent if they know nothing. */
+  subscribedTenants?: ReadonlySet<string>
 }
 
 /** What is stated about a subject. */
@@ -51,6 +54,11 @@ export interface SharedPromise<Stated extends Fact = Fact> {
     judging: Pick<Judging, 'at'>,
   ): void
   judge(facts: readonly Stated[], subject: Subject, judging: Judging, broken: Break): void
+}
+
+/** Returns the time in the id of what has just been made, for facts of an item that holds no other time. */
+export function madeAt(id: string): Pick<Fact, 'at'> {
+  return isId(id) ? { at: timestamp(timeOf(id)) } : {}
 }
 
 /** Returns the entity of an item, and its tenant if it has one. It is typed, so no check asks for an entity that does not exist. */

@@ -2,7 +2,7 @@ import type { Cart } from '#shared/carts/cart.ts'
 import type { AuditRecord } from '#shared/platform/audit/record.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, isEntity, keyOf } from '#shared/platform/table/keys.ts'
-import { type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
+import { type Fact, type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
 
 const separate = 'tenants are separate'
 
@@ -76,5 +76,18 @@ export const erasurePromise: SharedPromise<{ kind: 'tombstone' | 'audit'; at: st
   judge(facts, _, __, broken) {
     if (facts.every(({ kind }) => kind === 'tombstone'))
       broken('outcomes are audited', 'it was erased, and the audit does not say so')
+  },
+}
+
+/** A known list of the tenants with subscribers names the tenant of each: a relay gives the others no delivery. */
+export const subscribedPromise: SharedPromise<Fact> = {
+  facts(item, state) {
+    const { entity, tenant } = placeOf(item)
+    // Only a registration changes the list.
+    if (entity === 'subscriber') state(tenant, `subscriber/${item.sk}`, { at: String(item.created_at) })
+  },
+  judge(_, { tenant }, { subscribedTenants }, broken) {
+    if (subscribedTenants && !subscribedTenants.has(tenant))
+      broken('subscribers get their events', 'the list of tenants with subscribers lacks its tenant')
   },
 }
