@@ -1,4 +1,6 @@
 import { tableFolder } from '#shared/platform/formats/file-store.ts'
+import type { PartitionKind } from '#shared/platform/table/keys.ts'
+import { findable } from '../commands/ask/locate.ts'
 import { commandActions, dataActions, findStack, firstActions } from './command-actions.ts'
 
 /** A statement of a policy that allows something. */
@@ -193,11 +195,44 @@ export function operatorPolicy(): object {
   return policy([...statementsFor(actions), ...procedures])
 }
 
+/** The kinds of items that `find`, the lists and the console read. The others hold what none of them shows. */
+const shownKinds: readonly PartitionKind[] = [
+  ...findable,
+  'mail',
+  'inbox',
+  'cart',
+  'order_cart',
+  'code_lock',
+  'audit',
+  'ledger',
+  'pending-saga',
+  'unsettled-refund',
+  'failed-operation',
+  'failed-delivery',
+]
+
+/** Allows actions on the items of some kinds, as `lib/access/table-grants.ts` does for functions. */
+function onItems(Sid: string, Action: Statement['Action'], kinds: readonly PartitionKind[]): Statement {
+  const Condition = {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': kinds.map((kind) => `${kind}#*`) },
+    // Without a key, the condition above would be met.
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  }
+  return { Sid, Action, Resource: table, Condition }
+}
+
 /** Returns the policy of those who look at a stage through the console, and change nothing. */
 export function consolePolicy(): object {
   const statements = statementsFor(commandActions.console ?? [])
   const narrower: Record<string, readonly Statement[]> = {
     UseSecrets: [readKeyOfCodes],
+    WorkOnTheTable: [
+      onItems('ReadItems', ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:Query'], shownKinds),
+      // The record of a refund that is being paid names it. Without its entry, nobody knows the key of a record.
+      onItems('FindPendingRefunds', 'dynamodb:BatchGetItem', ['idempotency']),
+      // The index holds only keys, whose ids name no kind.
+      { Sid: 'FindByIdInAnyTenant', Action: 'dynamodb:Query', Resource: `${table}/index/*` },
+    ],
     // A message that is received is hidden from others for a while, which only dead letters may be.
     WorkOnQueues: [
       {

@@ -2,8 +2,10 @@ import type { Reach } from '#bin/commands/ask/reach.ts'
 import type { LogLine } from '#bin/commands/ask/search-logs.ts'
 import type { Inspection } from '#bin/commands/dead-letters/inspect-dead-letters.ts'
 import { codeHash } from '#shared/codes/code-audit.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { openTable } from '#test/support/tables.ts'
 import { testKeys } from '#test/support/test-keys.ts'
+import { mayRead } from '#test/tooling/console-policy.ts'
 
 /** What the tests stand in for. */
 interface StandIns {
@@ -18,7 +20,7 @@ interface StandIns {
 export function reachTo(tableName: string, { lines = [], letters = {}, stack }: StandIns = {}): Reach {
   return {
     stack,
-    openTable: (units) => openTable(tableName, { units }),
+    openTable: (units) => asConsole(openTable(tableName, { units })),
     async lettersOf(name, table) {
       const none = { receive: async () => [], remove: async () => {}, release: async () => {} }
       return { name, table, ...(letters[name] ?? { letters: none }) }
@@ -32,4 +34,27 @@ export function reachTo(tableName: string, { lines = [], letters = {}, stack }: 
     },
     hashOfCode: async (tenant, text) => codeHash(await testKeys.derivedKey('codes'), tenant, text),
   }
+}
+
+/** Returns a table that denies what the policy of the console does not permit: it is enough for all questions. */
+function asConsole(table: Table): Table {
+  const permit = (action: string, partitions: readonly string[]) => {
+    if (!mayRead(action, partitions)) throw new Error(`AccessDenied: ${action} ${partitions.join(' ')}`)
+  }
+  const { get, getMany, readRange } = table
+  return Object.assign(Object.create(table) as Table, {
+    async get(key) {
+      permit('GetItem', [key.pk])
+      return get.call(table, key)
+    },
+    async getMany(keys) {
+      const partitions = keys.map(({ pk }) => pk)
+      permit('BatchGetItem', partitions)
+      return getMany.call(table, keys)
+    },
+    async readRange(range) {
+      permit('Query', [range.partition])
+      return readRange.call(table, range)
+    },
+  } satisfies Partial<Table>)
 }

@@ -4,6 +4,9 @@ import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
+import { firstIdAt } from '#shared/platform/base/clock.ts'
+import { keyOf } from '#shared/platform/table/keys.ts'
+import { mayRead } from './console-policy.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -126,6 +129,35 @@ describe('the policy of the console', () => {
     expect(receiving.map(({ Resource }: { Resource: string }) => Resource)).toEqual([
       expect.stringMatching(/:commerce-\*DeadLetters\*$/),
     ])
+  })
+
+  test.each(['order', 'refund', 'code', 'audit', 'ledger', 'delivery', 'subscriber', 'api_key'] as const)(
+    'permits to read items of the kind %s',
+    (kind) => {
+      const { pk } = keyOf('acme', kind, firstIdAt(0))
+      expect(['GetItem', 'BatchGetItem', 'Query'].filter((call) => mayRead(call, [pk]))).toHaveLength(3)
+    },
+  )
+
+  test.each([
+    ...(['customer', 'session', 'account', 'legal_hold', 'cart_line'] as const).map(
+      (kind) => keyOf('acme', kind, 'x').pk,
+    ),
+    ...['otp#x', 'rate#x', 'password_reset#acme#1', 'import_chunk#x', 'blocked-tenants'],
+  ])('permits to read no %s, alone or with others', (pk) => {
+    const order = keyOf('acme', 'order', firstIdAt(0)).pk
+    for (const keys of [[pk], [order, pk], []])
+      expect(['GetItem', 'BatchGetItem', 'Query'].filter((call) => mayRead(call, keys))).toEqual([])
+  })
+
+  test('permits to read the records of requests by their keys only, which nobody can list', () => {
+    const calls = ['GetItem', 'BatchGetItem', 'Query', 'Scan']
+    expect(calls.filter((call) => mayRead(call, ['idempotency#x']))).toEqual(['BatchGetItem'])
+  })
+
+  test('fits into the 6,144 characters of a managed policy', () => {
+    const policy = JSON.parse(read('docs/examples/console-policy.json'))
+    expect(JSON.stringify(policy).length).toBeLessThanOrEqual(6144)
   })
 
   test('permits no secret but the key of the hashes of codes', () => {
