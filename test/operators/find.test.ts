@@ -277,8 +277,14 @@ describe('find', () => {
     if (!event) throw new Error('the order has no event')
     const ref = { tenant: 'acme', subscriber: 'the-subscriber' }
     const made = newDelivery(ref, event, { state: 'waiting', now: Date.now(), settings: service.settings })
-    const attempt = { at: new Date().toISOString(), status: 500, milliseconds: 7, answer: 'Dear Jane' }
-    await service.table.put({ item: { ...made, attempts: [attempt] }, condition: 'none' })
+    const attempt = {
+      at: new Date().toISOString(),
+      status: 500,
+      reason: 'status',
+      milliseconds: 7,
+      answer: 'Dear Jane',
+    }
+    await service.table.put({ item: { ...made, state: 'failed', attempts: [attempt] }, condition: 'none' })
     const timeline = await found(json.id)
     expect(timeline.entries.find(({ kind }) => kind === 'delivery')?.data).toMatchObject({
       attempts: [{ status: 500, milliseconds: 7 }],
