@@ -24,10 +24,13 @@ const notPlayed: Record<string, string[]> = {
   'tenants unblock': ['dynamodb:DeleteItem'],
   // A stage that reserves concurrency.
   unfreeze: ['lambda:PutFunctionConcurrency'],
-  // A profile that names an account and a region, a sender with a domain or a restored table, and a deployment with -c freeze.
+  // A profile that names an account and a region, a sender with a domain or a restored table, a deployment with -c freeze, and a stage
+  // that reserves concurrency.
   preflight: [
     'cloudformation:DescribeType',
     'dynamodb:DescribeTable',
+    'lambda:GetAccountSettings',
+    'lambda:GetFunctionConcurrency',
     'lambda:GetProvisionedConcurrencyConfig',
     'ses:GetEmailIdentity',
     'sts:GetCallerIdentity',
