@@ -88,7 +88,11 @@ async function send({
   const work = { operation: 'refunds.create', correlation, milliseconds: 60_000 }
   const record = recordKey(tenant, 'u1', 'POST /v1/refunds', key)
   const context = { ...openWork(runtime, work), caller }
-  const ofRequest = { ...context, scope: { tenant, allTenants: false }, record } as unknown as RequestContext
+  const ofRequest = {
+    ...context,
+    scope: { tenant, allTenants: false },
+    recordKey: record,
+  } as unknown as RequestContext
   const body = { amount, charge_id }
   const { endpoint: address } = fakeProvider
   const provider = stripeProvider({ apiKey, endpoint: address, attemptMilliseconds: 2000, clock })
