@@ -94,10 +94,9 @@ describe.each(providers)('a token of %s', (name) => {
     const list = await connected(name, { claims: { ...paths, roles: ['absent', 'roles'] } })
     expect(await list()).toEqual(['403 AUTHZ.role.denied', ['absent', 'roles']])
     const other = await connected(name, { claims: { ...paths, scopes: ['realm_access', 'https://a.b/c'] } })
-    // Without scopes, nothing tells an access token of Okta from an ID token.
-    const expected =
-      name === 'Okta' ? [refused, undefined] : ['403 AUTHZ.scope.token', ['realm_access', 'https://a.b/c']]
-    expect(await other()).toEqual(expected)
+    // Without scopes, nothing tells an access token from an ID token; those of Cognito say it in token_use.
+    const answer = name === 'Cognito' ? '403 AUTHZ.scope.token' : refused
+    expect(await other()).toEqual([answer, ['realm_access', 'https://a.b/c']])
   })
 
   test('acts in the tenants of its issuer only', async () => {
@@ -121,6 +120,10 @@ describe('an ID token', () => {
     ['Keycloak', { typ: 'ID', aud: 'backoffice', at_hash: 'x', scope: undefined }],
     ['Auth0', { aud: 'my3DAkmrTzE2aMVwFqc1cX5OM5aRZ8sV', permissions: undefined }],
     ['Entra', { aud: '0b1c2d3e-4f5a-4b6c-8d7e-9f0a1b2c3d4e', scp: undefined }],
+    // One registration for the application and the API gives both tokens the same audience.
+    ['Entra', { scp: undefined }],
+    ['Keycloak', { typ: 'ID', scope: undefined }],
+    ['Auth0', { permissions: undefined }],
     ['Cognito', { aud: '4lp1ov2mpmh2cb9i6sqeopckt3', client_id: undefined, token_use: 'id' }],
   ])('of %s with %j is refused', async (name, changes) => {
     const list = await connected(name)

@@ -233,14 +233,20 @@ async function readInto(list, { from, ...question }, before) {
   render()
   // What waits in any tenant is read however old it is.
   const range = list.allTimes && !question.tenant ? {} : { from }
+  const asked = read({ ...question, ...range, cursor: before?.cursor ?? '' }, running.signal)
+  await fill(list, asked, running.signal, before)
+}
+
+/** Shows the entries that were asked for in a list, or why there are none. */
+async function fill(list, asked, signal, before) {
   try {
-    const answer = await read({ ...question, ...range, cursor: before?.cursor ?? '' }, running.signal)
+    const answer = await asked
     keepAll(list.kind)
     list.reading = sumOf(before, answer)
     list.isReading = false
     receive(answer.entries)
   } catch (thrown) {
-    if (running.signal.aborted) return
+    if (signal.aborted) return
     list.isReading = false
     list.problem = thrown.message
   }
@@ -267,20 +273,9 @@ async function search() {
   clear('found')
   Object.assign(list, { reading: undefined, problem: undefined, isReading: true })
   render()
-  const { tenant, from, to } = selected
-  try {
-    const range = { tenant, from: millisecondsOf(from), to: millisecondsOf(to) }
-    const answer = await findAll({ what: selected.what, ...range }, running.signal)
-    keepAll('found')
-    list.reading = sumOf(undefined, answer)
-    list.isReading = false
-    receive(answer.entries)
-  } catch (thrown) {
-    if (running.signal.aborted) return
-    list.isReading = false
-    list.problem = thrown.message
-  }
-  render()
+  const { what: asked, tenant, from, to } = selected
+  const range = { tenant, from: millisecondsOf(from), to: millisecondsOf(to) }
+  await fill(list, findAll({ what: asked, ...range }, running.signal), running.signal)
 }
 
 function build(tab) {

@@ -110,7 +110,7 @@ export function tokenVerifier(
     if (iat > now / 1000 + tolerance + 1) throw invalidToken(['iat'])
     if (exp - iat > settings['auth.maxTokenSeconds']) throw invalidToken(['exp'])
     checkAudience(payload, issuer)
-    if (!isAccessToken(payload, protectedHeader.typ, issuer)) throw invalidToken()
+    checkAccess(payload, protectedHeader.typ, issuer)
     return { caller: callerOf(payload, issuer, settings), keySet, keys, at: now }
   }
 
@@ -158,20 +158,17 @@ function isBase64Url(part: string): boolean {
 const foreignClaims = ['at_hash', 'c_hash', 's_hash', 'events']
 
 /**
- * Returns whether a token grants access. An issuer signs ID tokens and logout tokens with the same keys, and they have no
- * scopes. A token with `cnf` is valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks
- * none.
+ * Refuses a token that does not grant access. An issuer signs ID tokens and logout tokens with the same keys, and often with the
+ * same type, but they have no scopes. Only the type `at+jwt` says that a token is for access (RFC 9068). A token with `cnf` is
+ * valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks none.
  */
-function isAccessToken(
-  claims: JWTPayload,
-  typ: string | undefined,
-  { types, claims: paths }: Issuer,
-): boolean {
+function checkAccess(claims: JWTPayload, typ: string | undefined, { types, claims: paths }: Issuer): void {
   const type = typ === undefined ? null : mediaType(typ)
-  if (!types.some((one) => (one === null ? null : mediaType(one)) === type)) return false
-  const isUntyped = type === null && claimAt(claims, paths.scopes) === undefined
-  if (claims.token_use === undefined ? isUntyped : claims.token_use !== 'access') return false
-  return ![...foreignClaims, 'cnf'].some((name) => Object.hasOwn(claims, name))
+  if (!types.some((one) => (one === null ? null : mediaType(one)) === type)) throw invalidToken()
+  if ([...foreignClaims, 'cnf'].some((name) => Object.hasOwn(claims, name))) throw invalidToken()
+  if (claims.token_use === 'access') return
+  if (claims.token_use !== undefined) throw invalidToken()
+  if (type !== 'at+jwt' && claimAt(claims, paths.scopes) === undefined) throw invalidToken(paths.scopes)
 }
 
 /** Returns the type in the form in which types are compared (RFC 7515 4.1.9). */

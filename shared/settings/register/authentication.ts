@@ -74,7 +74,7 @@ const issuer = v.pipe(
 export const authentication = {
   'auth.issuers': setting(
     'deployment',
-    'Issuer, audience, algorithms, types (typ), claims and key set of each accepted token issuer; null is a token without typ, which then needs token_use=access or scopes (RFC 7517, RFC 9068: at+jwt; Cognito, Okta: null). claims are paths, as lists of names: scopes are a list, or a text separated by spaces, and roles a list, or one role; audience is checked if a token has no aud. tenants binds an issuer: it names callers of these tenants only, and its Admins act in no other; without a claim of the tenant, all its callers are in the one tenant',
+    'Issuer, audience, algorithms, types (typ), claims and key set of each accepted token issuer; null is a token without typ; without at+jwt, a token needs token_use=access or scopes (RFC 7517, RFC 9068: at+jwt; Cognito, Okta: null). claims are paths, as lists of names: scopes are a list, or a text separated by spaces, and roles a list, or one role; audience is checked if a token has no aud. tenants binds an issuer: it names callers of these tenants only, and its Admins act in no other; without a claim of the tenant, all its callers are in the one tenant',
     v.pipe(
       list(issuer),
       v.check(
