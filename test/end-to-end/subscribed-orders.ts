@@ -41,6 +41,7 @@ export async function subscribedOrders(service: Deployment, tenant: string) {
   async function place(): Promise<string> {
     for (;;) {
       const { status, json } = await service.placeOrder(tenant)
+      if (status < 500 && status !== 201) throw new Error(`the order got ${JSON.stringify(json)}`)
       if (status !== 201) continue
       orders.add(json.id)
       return json.id
