@@ -5,6 +5,9 @@ const payloadAdvice = 'say id_and_tenant or resource for this event'
 const payload = v.picklist(['id_and_tenant', 'resource'], payloadAdvice)
 const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succeeded': payload }
 
+/** What a host that sends 1 MB a second sends within the time that a download may take (`fetchLimits`). */
+const largestFileUrl = 600 * 1024 * 1024
+
 /** Imports, operations, webhooks and events. */
 export const workflows = {
   'imports.request': setting(
@@ -14,8 +17,8 @@ export const workflows = {
   ),
   'imports.maxBytes': setting(
     'tuning',
-    'Maximum upload size in bytes, inline and by file_url',
-    v.strictObject({ inline: count, fileUrl: count }),
+    'Maximum upload size in bytes, inline and by file_url; a file by file_url has to arrive within 10 minutes',
+    v.strictObject({ inline: count, fileUrl: integer(1, largestFileUrl) }),
   ),
   'imports.maxRows': setting(
     'tuning',
