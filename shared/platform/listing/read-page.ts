@@ -11,7 +11,7 @@ interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined
-  /** The newest id of the session; known on its first page only. */
+  /** The newest id of the session; known on the first page of several only. */
   newest: string | undefined
 }
 
@@ -63,8 +63,10 @@ async function readOn(list: ListRead, order: SortOrder, position: Position | und
     snapshotBound,
     skip,
   })
-  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead.
-  const newest = position ? undefined : await order.newest(reading.first)
+  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead. A session of one page has
+  // no cursor that needs it.
+  const isWhole = reading.end === 'exhausted' && reading.skipped === undefined
+  const newest = position || isWhole ? undefined : await order.newest(reading.first)
   const until = snapshotBound ?? larger(lastIdAt(now), newest ?? '')
   const [begin] = endsOf(order, descending, until)
   // Skipped items belong to the pages before.
