@@ -1,14 +1,57 @@
+import * as v from 'valibot'
 import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
-import { checkInProgressLimit, isCountItem, tooManyInProgress } from '../operations/operation-count.ts'
-import { createOperation } from '../operations/operation-store.ts'
+import {
+  checkInProgressLimit,
+  createOperation,
+  isCountItem,
+  tooManyInProgress,
+} from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { fileUrl } from '../platform/formats/public-address.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
+import { type BodyType, defaultBodyKilobytes } from '../platform/request/route.ts'
 import type { Write } from '../platform/table/table.ts'
+import { openPoint, perSettings } from '../settings/per-settings.ts'
+import type { Settings } from '../settings/register.ts'
 import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
-import { fileKey } from './import-files.ts'
-import type { ImportRequest } from './import-request.ts'
+import { fileKey } from './import.ts'
+
+const File = v.pipe(
+  v.string(),
+  v.description(
+    'CSV in UTF-8, separated by commas; a byte order mark is optional. A header, then one row per customer. The column email is required; name, country and created_at are optional.',
+  ),
+)
+const Address = v.pipe(
+  v.strictObject({
+    file_url: v.pipe(
+      v.string(),
+      v.minLength(1),
+      v.maxLength(2048),
+      v.metadata({ format: 'uri' }),
+      openPoint('imports.request'),
+    ),
+  }),
+  v.title('ImportRequest'),
+)
+
+/** The body of POST /imports: the file itself, or its URL. */
+export function ImportRequest(_settings: Settings, type: BodyType) {
+  return type === 'text/csv' ? File : Address
+}
+type ImportRequest = v.InferOutput<ReturnType<typeof ImportRequest>>
+
+/** Returns the media types of the body in this deployment. */
+export const importTypes = perSettings((settings): BodyType[] =>
+  settings['imports.request'].map((shape) => (shape === 'text/csv' ? 'text/csv' : 'application/json')),
+)
+
+/** Returns the largest accepted body of any type, in bytes. */
+export function importBytes(settings: Settings): number {
+  const inline = settings['imports.request'].includes('text/csv')
+  return inline ? settings['imports.maxBytes'].inline : defaultBodyKilobytes * 1024
+}
 
 type Context = Pick<
   RequestContext,
@@ -26,33 +69,25 @@ export async function createImport(
   body: ImportRequest,
   context: Context,
 ): Promise<Decision<OperationStatus>> {
-  if (typeof body !== 'string') {
-    fileUrl(body.file_url, 'file_url')
-    const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
-    return startDecision(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
-  }
-  const bytes = new TextEncoder().encode(body)
-  const hash = fileHash()
-  hash.update(bytes)
-  return createFromFile(bytes, hash.digest(), context)
+  if (typeof body === 'string') return importFile(new TextEncoder().encode(body), context)
+  fileUrl(body.file_url, 'file_url')
+  const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
+  return startImport(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
 }
 
-async function createFromFile(
-  bytes: Uint8Array,
-  hash: string,
-  context: Context,
-): Promise<Decision<OperationStatus>> {
+async function importFile(bytes: Uint8Array, context: Context): Promise<Decision<OperationStatus>> {
   const { tenant } = context.scope
+  const hash = fileHash().update(bytes).digest()
   const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
   await checkInProgressLimit(context.table, tenant, context.settings)
   const operation = operationOf({ kind: 'inline' }, hash, context)
   // The file is stored before the commit, so every operation has its file. Without a commit, the file is left for
   // deletion.
-  await context.files().write(fileKey(operation.id), chunksOf(bytes), 'text/csv')
+  await context.files().write(fileKey(operation.id), piecesOf(bytes), 'text/csv')
   // On conflict, another upload of the same file was first.
-  return startDecision(operation, [reserveFile(operation, hash, holder)], context, () =>
-    createFromFile(bytes, hash, context),
+  return startImport(operation, [reserveFile(operation, hash, holder)], context, () =>
+    importFile(bytes, context),
   )
 }
 
@@ -66,7 +101,7 @@ function operationOf(
 }
 
 /** @param decideAgain called after a failed write, except when too many operations are in progress */
-function startDecision(
+function startImport(
   operation: Operation,
   writes: readonly Write[],
   { settings }: Pick<Context, 'settings'>,
@@ -88,6 +123,6 @@ function accepted(operation: Operation): Decision<OperationStatus> {
   return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
 }
 
-async function* chunksOf(bytes: Uint8Array) {
+async function* piecesOf(bytes: Uint8Array) {
   yield bytes
 }

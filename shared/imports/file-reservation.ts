@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Operation } from '../operations/operation.ts'
-import { isEnded } from '../operations/operation-states.ts'
+import { isEnded, type Operation } from '../operations/operation.ts'
 import { asOperation } from '../operations/operation-store.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import type { Table, Write } from '../platform/table/table.ts'
@@ -8,7 +7,13 @@ import type { Table, Write } from '../platform/table/table.ts'
 /** Hashes a file, without its byte order mark, to identify it in its tenant. */
 export function fileHash() {
   const hash = createHash('sha256')
-  return { update: (bytes: Uint8Array) => hash.update(bytes), digest: () => hash.digest('base64url') }
+  return {
+    update(bytes: Uint8Array) {
+      hash.update(bytes)
+      return this
+    },
+    digest: () => hash.digest('base64url'),
+  }
 }
 
 /** The reservation of a file in its tenant: only one operation imports it. */

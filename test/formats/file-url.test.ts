@@ -70,7 +70,7 @@ describe('an import by file_url', () => {
     }
     await service.run('known', id, { network: serving([marked]), around })
     const [one, other] = [await service.operation('known', first), await service.operation('known', id)]
-    expect([other.state, other.completion]).toEqual(['succeeded', one.completion])
+    expect([other.state, other.result]).toEqual(['succeeded', one.result])
     expect(steps).toEqual(['prepare'])
   })
 })

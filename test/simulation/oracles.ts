@@ -271,11 +271,11 @@ function checkImports(history: History, of: Of): void {
     const rows = lines.filter((line) => line.includes('@')).map((line) => line.split(','))
     for (const [email, name] of rows) latest.set(`${tenant} ${email}`, { name, isSure: isWhole })
     if (!isWhole) continue
-    const { rows_succeeded, rows_failed, completion } = operation
+    const { rows_succeeded, rows_failed, result } = operation
     const invalid = lines.length - rows.length
     const isCounted = rows_succeeded === rows.length && rows_failed === invalid
     const show = () => `${id}: ${rows_succeeded} + ${rows_failed} of ${rows.length} + ${invalid}`
-    check(isCounted && completion?.rejects.length === invalid, 'each row counts once', show)
+    check(isCounted && result?.rejects.length === invalid, 'each row counts once', show)
   }
   const stored = new Map(
     of('customer').map(({ pk, email, name }) => [`${ownerOf(pk).tenant} ${email}`, name]),

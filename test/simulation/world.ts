@@ -3,9 +3,9 @@ import { eventCarriers } from '#functions/events.ts'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
-import { completeImport, failImport } from '#shared/imports/end-import.ts'
+import { endImport } from '#shared/imports/end-import.ts'
+import { type ImportStep, importSteps } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
-import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { smallestChunk } from '#shared/imports/split-file.ts'
 import type { IdentityProvider } from '#shared/login/identity-provider.ts'
@@ -504,7 +504,6 @@ export class World {
           throw thrown
         }
       },
-      read: async (_bucket, key) => this.files.files.get(key)?.bytes.toString('utf8') ?? '',
       waited: () => this.scheduler.sleep(5000),
     })
     run
@@ -520,7 +519,7 @@ export class World {
     const correlation = { id: step, trace: {} }
     const milliseconds = importSteps[step].seconds * 1000
     const context = openWork(this.#runtime(process), { operation: 'imports', correlation, milliseconds })
-    const work = { prepare: prepareImport, rows: importRows, complete: completeImport, fail: failImport }
+    const work = { prepare: prepareImport, rows: importRows, end: endImport }
     const run = work[step] as (sent: unknown, using: typeof context) => Promise<unknown>
     // What crosses to a function and back is JSON.
     const inJson = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))
