@@ -112,7 +112,7 @@ export function newOperation(
   }
 }
 
-/** Returns the row counts so far. Only completed chunks are counted, each once. */
+/** Returns the row counts so far. Only chunks that are done are counted, each once. */
 export function countsOf({ rows_succeeded, rows_failed }: Operation): Result['counts'] {
   return { total: rows_succeeded + rows_failed, succeeded: rows_succeeded, failed: rows_failed }
 }
