@@ -6,7 +6,6 @@ import {
   isCountItem,
   tooManyInProgress,
 } from '../operations/operation-store.ts'
-import { fail } from '../platform/base/failure.ts'
 import { fileUrl } from '../platform/formats/public-address.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
@@ -69,26 +68,26 @@ export async function createImport(
   body: ImportRequest,
   context: Context,
 ): Promise<Decision<OperationStatus>> {
-  if (typeof body === 'string') return importFile(new TextEncoder().encode(body), context)
-  fileUrl(body.file_url, 'file_url')
-  const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
-  return startImport(operation, [], context, () => Promise.reject(fail('INTERNAL.unexpected')))
-}
-
-async function importFile(bytes: Uint8Array, context: Context): Promise<Decision<OperationStatus>> {
-  const { tenant } = context.scope
-  const hash = fileHash().update(bytes).digest()
-  const { holder, current: first } = await readReservation(context.table, tenant, hash, context.now())
+  // On conflict, another upload of the same file was first.
+  const decideAgain = () => createImport(body, context)
+  if (typeof body !== 'string') {
+    fileUrl(body.file_url, 'file_url')
+    const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
+    return startImport(operation, [], context, decideAgain)
+  }
+  const { table, scope, settings, files, now } = context
+  const bytes = new TextEncoder().encode(body)
+  const hash = fileHash()
+  hash.update(bytes)
+  const digest = hash.digest()
+  const { holder, current: first } = await readReservation(table, scope.tenant, digest, now())
   if (first) return { ...accepted(first), headers: { 'Idempotency-Status': 'replayed' } }
-  await checkInProgressLimit(context.table, tenant, context.settings)
-  const operation = operationOf({ kind: 'inline' }, hash, context)
+  await checkInProgressLimit(table, scope.tenant, settings)
+  const operation = operationOf({ kind: 'inline' }, digest, context)
   // The file is stored before the commit, so every operation has its file. Without a commit, the file is left for
   // deletion.
-  await context.files().write(fileKey(operation.id), piecesOf(bytes), 'text/csv')
-  // On conflict, another upload of the same file was first.
-  return startImport(operation, [reserveFile(operation, hash, holder)], context, () =>
-    importFile(bytes, context),
-  )
+  await files().write(fileKey(operation.id), piecesOf(bytes), 'text/csv')
+  return startImport(operation, [reserveFile(operation, digest, holder)], context, decideAgain)
 }
 
 function operationOf(

@@ -7,13 +7,7 @@ import type { Table, Write } from '../platform/table/table.ts'
 /** Hashes a file, without its byte order mark, to identify it in its tenant. */
 export function fileHash() {
   const hash = createHash('sha256')
-  return {
-    update(bytes: Uint8Array) {
-      hash.update(bytes)
-      return this
-    },
-    digest: () => hash.digest('base64url'),
-  }
+  return { update: (bytes: Uint8Array) => hash.update(bytes), digest: () => hash.digest('base64url') }
 }
 
 /** The reservation of a file in its tenant: only one operation imports it. */

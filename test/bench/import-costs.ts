@@ -84,7 +84,7 @@ async function byPuts(endpoint: string, table: string, of: string, rows: number)
       name: 'Name',
       country: 'DE',
       schema_version: 1,
-      place: `${n}`,
+      version: `${n}`,
     }
     await client.send(new PutItemCommand({ TableName: table, Item: marshall(item) }))
   }

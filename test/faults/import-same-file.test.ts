@@ -95,7 +95,7 @@ async function firstImport(steps: readonly Step[]): Promise<[tenant: string, id:
 }
 
 const importsOf = async (tenant: string) =>
-  new Set((await service.customers(tenant)).map(({ place }) => String(place).split('#')[0]))
+  new Set((await service.customers(tenant)).map(({ version }) => String(version).split('#')[0]))
 
 describe.each(firstImports)('the same file as of %s', (name, steps, result, end) => {
   const nth = firstImports.findIndex(([other]) => other === name)
