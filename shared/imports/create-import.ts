@@ -61,6 +61,14 @@ type Context = Pick<
  * Starts an import, or returns the operation that imports or has imported the same file (by hash) in the tenant. A
  * file whose import failed, was canceled or is to be canceled is imported again. For `file_url`, only the workflow
  * learns the hash.
+ *
+ * A message starts the workflow, which runs the other steps:
+ * 1. `prepareImport` fetches the file of a `file_url`, and splits the file into chunks.
+ * 2. `importRows` imports the rows of one chunk, for `chunksAtOnce` chunks at a time.
+ * 3. `endImport` gathers the rejected rows, and ends the operation with its result or its failure.
+ *
+ * A step that runs twice has the effect of one run. A cancellation stops an import between chunks. `endAbandoned` ends an
+ * operation whose workflow did not.
  * @throws VALIDATION.url.private_range, VALIDATION.field.format, RATE_LIMIT.exceeded when the tenant has too many
  * operations in progress
  */

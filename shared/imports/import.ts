@@ -1,19 +1,9 @@
 import { importFolder, rejectFolder } from '../platform/formats/file-store.ts'
 import type { Key } from '../platform/table/keys.ts'
 
-/**
- * The import of a file of customers, from the request to the result. Each function is named after what it does:
- *
- * 1. `createImport` stores the file and an operation, and answers 202. A message starts the workflow.
- * 2. `prepareImport` fetches a file that is sent as a URL, and splits the file into chunks.
- * 3. `importRows` imports the rows of one chunk. The workflow runs it for five chunks at a time.
- * 4. `endImport` gathers the rejected rows, and ends the operation with its result or its failure.
- *
- * A caller reads the operation at any time, and cancels it between two chunks. A step may run twice, with the effect of
- * one run. An operation whose workflow does not end it is ended by `endAbandoned`, which runs each minute.
- */
+/** The steps of the workflow in their order, with their time limits. Their functions have `graceSeconds` more. */
 export const importSteps = {
-  /** Its time limit covers the longest download that `fetchLimits` permits, and the split of the largest file. */
+  /** Covers the longest download that `fetchLimits` permits, and the split of the largest file. */
   prepare: { seconds: 840 },
   /** Covers some hundred rows while the table is busy. */
   rows: { seconds: 110 },
