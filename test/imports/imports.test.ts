@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
+import { endImport } from '#shared/imports/end-import.ts'
 import { chunkPartition } from '#shared/imports/import.ts'
+import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startImports } from './import-service.ts'
 
@@ -126,13 +129,23 @@ describe('POST /imports', () => {
   })
 
   test('returns the rejects of several chunks in the order of the file, and the first of them in the result', async () => {
-    const result = await imported('rejecting', `email\n${'bad\n'.repeat(1300)}`)
-    const { bytes } = service.files.get(`rejects/${result.operation_id}/rejects.csv`) as { bytes: Buffer }
+    const id = await begin('rejecting', `email\n${'bad\n'.repeat(1300)}`)
+    const { table } = service
+    const readRange: Table['readRange'] = (range) => table.readRange({ ...range, limit: 1 })
+    const inPages = new Proxy(table, {
+      get: (_, name) => (name === 'readRange' ? readRange : Reflect.get(table, name)),
+    })
+    await service.run('rejecting', id, {
+      around: (step, input, work) =>
+        step === 'end' ? endImport(input as OperationRef, { ...service.steps, table: inPages }) : work(),
+    })
+    const { bytes } = service.files.get(`rejects/${id}/rejects.csv`) as { bytes: Buffer }
     const rowsOfFile = bytes.toString().split('\r\n').slice(1, -1)
     expect(rowsOfFile).toEqual(rowsOfFile.map((_, n) => `${n + 1},VALIDATION.email,email`))
     expect(rowsOfFile).toHaveLength(1300)
     const { rejectsShown } = service.settings['imports.result']
-    expect(result.result.rejects.map(({ row }: { row: number }) => row)).toEqual(
+    const { rejects } = (await service.read('rejecting', id)).json.result
+    expect(rejects.map(({ row }: { row: number }) => row)).toEqual(
       Array.from({ length: rejectsShown }, (_, n) => n + 1),
     )
   })
