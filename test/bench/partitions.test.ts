@@ -63,3 +63,12 @@ test('the table of a page is replaced, and nothing else of it', () => {
   )
   expect(page).not.toContain('old')
 })
+
+test('the table of a page leaves out partitions that together take more than the table', () => {
+  const page = withPartitions('<!-- partitions -->\n<!-- /partitions -->', [
+    loadOf('session', 2, 'read'),
+    loadOf('cart', 2),
+  ])
+  expect(page).toContain('| `cart` | 16 | a request | 2 write | 8,000 |')
+  expect(page).not.toContain('session')
+})

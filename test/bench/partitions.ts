@@ -224,26 +224,19 @@ function countOf(partition: string): number | undefined {
   return isEntity(partition) && !named[partition] ? partitionsOf('t', partition, shards).length : undefined
 }
 
-/** The entities that only the public tenant has. */
-const ofPublicTenant = new Set<string>(['session', 'password_reset'])
+/** The units a second that AWS allows a table by default. Partitions that together take more never are the limit. */
+const tableUnits = 40_000
 
 /** Replaces the table of partitions in a page. */
 export function withPartitions(markdown: string, loads: readonly PartitionLoad[]): string {
-  const head = ['Partition', 'Number', 'Request', 'Units', 'A second, one tenant', 'A second, all tenants']
-  const rows = loads.map((load) => {
+  const head = ['Partition', 'Number', 'Request', 'Units', 'Requests a second']
+  const limiting = loads.filter((load) => (ceilingOf(load) ?? 0) * load.units < tableUnits)
+  const rows = limiting.map((load) => {
     const { partition, kind, request, units } = load
     const ceiling = ceilingOf(load)
     const ofOne = `${format(Math.floor(partitionUnits[kind] / units))} of one name`
-    const tenant = ceiling === undefined ? ofOne : format(ceiling)
-    const isShared = pending.has(partition) || ofPublicTenant.has(partition)
-    return [
-      `\`${partition}\``,
-      numberText(partition),
-      request,
-      `${units} ${kind}`,
-      tenant,
-      isShared ? tenant : '–',
-    ]
+    const most = ceiling === undefined ? ofOne : format(ceiling)
+    return [`\`${partition}\``, numberText(partition), request, `${units} ${kind}`, most]
   })
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   const text = ['<!-- partitions -->', ...lines, '<!-- /partitions -->'].join('\n')
