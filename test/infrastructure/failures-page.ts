@@ -14,9 +14,9 @@ or two until CloudWatch has the metric. A failure without minutes raises no alar
 
 ${table(['Failure', 'Minutes', 'Noticed by'], groups.map(rowOf))}
 
-At more than 130 requests a minute of an area, its alarm comes up to two minutes later. Of a route with less than twelve requests an hour,
-only the table ‘Failed requests by operation’ shows failures. An alarm of a route with a latency budget may last for an hour after the last
-failure. That somebody turns off the deletion protection or the point-in-time recovery of the table, only \`npx commerce verify\` notices.
+At more than 130 requests a minute of an area, its alarm comes up to two minutes later. An alarm of a route with a latency budget may last
+for an hour after the last failure. Of a route with less than twelve requests an hour, only ‘Failed requests by operation’ shows failures.
+Only \`npx commerce verify\` notices that the deletion protection or the point-in-time recovery of the table was turned off.
 `
 }
 
