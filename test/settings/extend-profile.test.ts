@@ -8,7 +8,7 @@ import addFormats from 'ajv-formats'
 import { loadSettings } from '#bin/build/settings-file.ts'
 import { checkProfile } from '#bin/commands/deployment/check-profile.ts'
 import { extendProfile } from '#shared/settings/extend-profile.ts'
-import { announcedStatuses } from '#shared/settings/order-moves.ts'
+import { announcedStatuses, type OrderMove } from '#shared/settings/order-moves.ts'
 import { bases, ProfileError, readBase, resolveProfile } from '#shared/settings/read-profile.ts'
 import { register, type SettingKey, type Settings } from '#shared/settings/register.ts'
 import { thrownBy } from '#test/support/thrown-by.ts'
@@ -76,6 +76,27 @@ describe('base-1', () => {
   })
 })
 
+type Statuses = Settings['orders.statuses']
+
+/**
+ * Returns the statuses of a base without those that only an event that is new gives to an order: they change no answer,
+ * whether they were listed before or not.
+ */
+function withoutNewStatuses({ all, first, transitions }: Statuses, released: Statuses): Statuses {
+  const moves = Object.entries(announcedStatuses)
+  const given = (isReleased: boolean) =>
+    moves.filter(([type]) => type in released.transitions === isReleased).map(([, to]): string => to)
+  const former = [released.first, ...given(true)]
+  const isNew = (status: string) => given(false).includes(status) && !former.includes(status)
+  const without = (now: readonly string[], before: readonly string[] = now) =>
+    now.filter((status) => !isNew(status) || before.includes(status))
+  const from = Object.entries(transitions).map(([type, move]) => {
+    const before = released.transitions[type as OrderMove]
+    return [type, { from: without(move.from, before?.from) }]
+  })
+  return { all: without(all, released.all), first, transitions: Object.fromEntries(from) }
+}
+
 describe('a released base', () => {
   const [scopes, statuses] = ['auth.operationScopes', 'orders.statuses'] as const
 
@@ -86,14 +107,10 @@ describe('a released base', () => {
     const later = Object.entries(today[scopes] as object).filter(
       ([operation]) => !(operation in released[scopes]),
     )
-    // Nor does the status that only an event that is new gives to an order.
-    const ofOrders = today[statuses] as Settings[typeof statuses]
-    const moves = Object.entries(announcedStatuses)
-    const announced = moves.filter(([type]) => !(type in released[statuses].transitions)).map(([, to]) => to)
-    const isNew = (status: string) =>
-      announced.some((one) => one === status) && !released[statuses].all.includes(status)
-    const all = ofOrders.all.filter((status) => !isNew(status))
-    const known = { ...today, [statuses]: { ...ofOrders, all } }
+    const known = {
+      ...today,
+      [statuses]: withoutNewStatuses(today[statuses] as Statuses, released[statuses]),
+    }
     const expected = { ...released, [scopes]: { ...released[scopes], ...Object.fromEntries(later) } }
     expect(extendProfile(known, expected, register)).toEqual(known)
   })
