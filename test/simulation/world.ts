@@ -22,8 +22,12 @@ import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault, Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log } from '#shared/platform/base/log.ts'
-import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
+import {
+  type PublishedEvent,
+  publishedEvents,
+  type TaskQueue,
+  taskQueues,
+} from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
 import type { FileStore } from '#shared/platform/formats/file-store.ts'
 import type { Caller } from '#shared/platform/identity/caller.ts'
@@ -47,7 +51,6 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
-import { eventsOf } from '#test/support/item-events.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
 import { longTokenSettings } from '#test/support/settings.ts'
@@ -262,7 +265,9 @@ export class World {
     this.records = this.records.filter((record) => !isLost(record))
     this.store.takeBack(this.lost)
     const kept = new Set(
-      this.records.flatMap(({ after }) => (after ? eventsOf(after) : [])).map(({ event_id }) => event_id),
+      this.records
+        .flatMap(({ after }) => (after ? publishedEvents(after) : []))
+        .map(({ event_id }) => event_id),
     )
     this.published = this.published.filter(({ event_id }) => kept.has(event_id))
     for (const { task } of this.store.all() as { task?: { queue: TaskQueue; body: string } }[])
