@@ -15,7 +15,7 @@ export async function printRecords(
     const rows: object[] = []
     for await (const record of records) rows.push(record)
     console.log(rows.length === 0 ? styleText('dim', 'There are none.') : tableOf(rows, columns))
-  } else for await (const record of records) console.log(jsonOf(record))
+  } else for await (const record of records) printJson(record)
 }
 
 /**
@@ -24,7 +24,7 @@ export async function printRecords(
  */
 export function printRecord(record: object): void {
   if (!process.stdout.isTTY) {
-    console.log(jsonOf(record))
+    printJson(record)
     return
   }
   const fields = Object.entries(record)
@@ -37,7 +37,13 @@ export function printRecord(record: object): void {
 export function printLine(record: object, ...columns: string[]): void {
   const fields = new Map(Object.entries(record))
   const line = columns.map((name) => textOf(fields.get(name))).join('  ')
-  console.log(process.stdout.isTTY ? line : jsonOf(record))
+  if (process.stdout.isTTY) console.log(line)
+  else printJson(record)
+}
+
+/** Prints a record as one JSON line, also on a terminal. */
+export function printJson(record: object): void {
+  console.log(jsonOf(record))
 }
 
 /** Returns records as a table, or as one list of fields for each if the table is wider than the terminal. */

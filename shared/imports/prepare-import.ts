@@ -21,9 +21,10 @@ type PrepareResult = { next: 'rows'; chunks: Chunk[] } | { next: 'end' | 'wait' 
 
 /**
  * How long a download may take, and its minimum average rate after the first seconds, as web servers require it of their
- * callers (Kestrel, mod_reqtimeout). The largest file of base-1 arrives in time from a host that sends 1 MB a second.
+ * callers (Kestrel, mod_reqtimeout). The largest file that the setting imports.maxBytes permits arrives in time from a host that sends
+ * 1 MB a second, that of base-1 at 175 KB a second. Four minutes of the step are left for its split.
  */
-export const fetchLimits = { deadlineSeconds: 120, graceSeconds: 5, minBytesPerSecond: 50 * 1024 }
+export const fetchLimits = { deadlineSeconds: 600, graceSeconds: 5, minBytesPerSecond: 50 * 1024 }
 
 /** How a remote file is fetched. */
 export interface Download {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { fetchLimits } from '#shared/imports/prepare-import.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey } from '#shared/settings/register.ts'
 import { keySet, localSettings } from '#test/support/settings.ts'
@@ -54,6 +55,8 @@ const rows: Row[] = [
   // What stands twice.
   [{ 'auth.issuers': [issuer, issuer] }, 'twice'],
   [{ 'auth.issuers': [issuer, { ...issuer, audience: 'other' }] }, 'two issuers have the same name'],
+  [{ 'auth.issuers': [{ ...issuer, claims: { ...issuer?.claims, roles: ['scope'], scopes: ['scope'] } }] },
+    'two of tenant, roles, scopes and audience are the same claim'],
   [{ 'auth.issuers': [{ ...issuer, types: ['JWT', 'jwt'] }] }, 'two types differ only in their case'],
   [{ 'auth.issuers': [{ ...issuer, keys: { keys: [...keySet.keys, { ...keySet.keys[0], x: 'x' }] } }] },
     'two keys have the same kid'],
@@ -110,6 +113,7 @@ const rows: Row[] = [
   [{ 'otp.mail': { subject: 'one\nBcc: two' } }, 'one line that is not empty'],
   [{ 'codes.export': { inlineMaxBytes: 6_000_000 } }, 'at inlineMaxBytes'],
   [{ 'imports.result': { linkSeconds: 86_400 } }, 'at linkSeconds'],
+  [{ 'imports.maxBytes': { fileUrl: fetchLimits.deadlineSeconds * 1024 ** 2 + 1 } }, 'imports.maxBytes at fileUrl'],
   [{ 'cors.allowedOrigins': ['https://Shop.acme.cloud'] }, 'an origin as browsers send it'],
   [{ 'cors.allowedOrigins': ['https://shop.acme.cloud:443'] }, 'an origin as browsers send it'],
   [{ 'lists.searchFields': { orders: [] } }, 'at orders'],

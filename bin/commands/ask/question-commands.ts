@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings'
 import { states } from '#shared/operations/operation.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
-import { printLine, printRecord } from '../../cli/output.ts'
+import { printJson, printLine, printRecord } from '../../cli/output.ts'
 import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
 
 /** Defines the commands that answer what happened. */
@@ -32,7 +32,7 @@ function defineFind(define: Define): void {
       const time = { from: from?.getTime(), to: to?.getTime() }
       const timeline = await find(await reachAt(stack), what, { ...time, tenant })
       const { found, entries, read } = timeline
-      if (json) console.log(JSON.stringify(timeline))
+      if (json) printJson(timeline)
       else {
         printRecord({ found })
         for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')

@@ -7,6 +7,8 @@ const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succ
 
 /** A chunk of a larger file could have more rejected rows than its item can hold. */
 export const largestMaxRows = 5_000_000
+/** What a host that sends 1 MB a second sends within the time that a download may take (`fetchLimits`). */
+const largestFileUrl = 600 * 1024 * 1024
 
 /** Imports, operations, webhooks and events. */
 export const workflows = {
@@ -17,8 +19,8 @@ export const workflows = {
   ),
   'imports.maxBytes': setting(
     'tuning',
-    'Maximum upload size in bytes, inline and by file_url',
-    v.strictObject({ inline: count, fileUrl: count }),
+    'Maximum upload size in bytes, inline and by file_url; a file by file_url has to arrive within 10 minutes',
+    v.strictObject({ inline: count, fileUrl: integer(1, largestFileUrl) }),
   ),
   'imports.maxRows': setting(
     'tuning',
