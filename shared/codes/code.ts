@@ -4,10 +4,11 @@ import { failField } from '../platform/base/failure.ts'
 import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { instant, readDateTime, utc } from '../platform/formats/text.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
+import { liveStates } from '../settings/live-states.ts'
 import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
-import { type LiveState, liveStates, stateAfterRestore, states } from './code-states.ts'
+import { type LiveState, stateAfterRestore, states } from './code-states.ts'
 import { CodeText } from './code-text.ts'
 
 /** A discount code. */

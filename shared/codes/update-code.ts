@@ -3,10 +3,11 @@ import { charactersOf } from '../platform/formats/text.ts'
 import type { Revisable } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { checkPrecondition, type Precondition } from '../platform/request/parse-headers.ts'
+import { liveStates } from '../settings/live-states.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
-import { liveStates, mayMove, mayStart, updateTrigger } from './code-states.ts'
+import { mayMove, mayStart, updateTrigger } from './code-states.ts'
 import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {

@@ -78,7 +78,7 @@ const operationFields = [
   'correlation_id',
   'created_at',
   'updated_at',
-  'completion',
+  'result',
   'error',
 ] as const satisfies (keyof Operation)[]
 /** An operation without the address of its file. */

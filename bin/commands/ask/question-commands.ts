@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
-import { states } from '#shared/operations/operation-states.ts'
+import { states } from '#shared/operations/operation.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
 import { printJson, printLine, printRecord } from '../../cli/output.ts'
 import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
@@ -88,7 +88,7 @@ function defineOperations(define: Define): void {
     .addOption(stack)
     .action(async ({ tenant, status, correlationId, ...options }) => {
       const { readOperations } = await import('./lists.ts')
-      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'completion', 'error']
+      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'result', 'error']
       await ask(readOperations, options, { tenant, status, correlationId }, { columns })
     })
 }

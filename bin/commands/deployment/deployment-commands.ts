@@ -77,7 +77,7 @@ async function askFirst(name: string | undefined, settings: Settings): Promise<v
     printRecord(answered)
     if (answered.state === 'differs') process.exitCode = 1
   }
-  for (const question of byHand) printRecord({ question, state: 'by_hand', see: 'docs/deployment.md' })
+  for (const { question, ...how } of byHand) printRecord({ question, state: 'by_hand', ...how })
 }
 
 /** Prints what the stored data breaks, and what was checked. */
