@@ -7,10 +7,10 @@ import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from '../subscribers/subscriber.ts'
 
 /**
- * The states of a delivery. It is `waiting` before its next attempt, and `held` while its subscriber is paused or
+ * The states of a delivery. It is `waiting` before its next attempt, and `suspended` while its subscriber is paused or
  * disabled. `failed` had its last attempt, and `skipped` was dropped by an operator.
  */
-export const deliveryStates = ['waiting', 'held', 'succeeded', 'failed', 'skipped'] as const
+export const deliveryStates = ['waiting', 'suspended', 'succeeded', 'failed', 'skipped'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
 /** One call of a subscriber. */
@@ -48,22 +48,22 @@ export interface Delivery extends Key {
   uncounted_attempts?: number
   /** The time of the next attempt, in milliseconds since 1970. */
   next_at?: number
-  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. A held one has it, too. */
+  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. A suspended one has it, too. */
   waiting?: string
   /** Seconds since 1970. */
   expires_at: number
 }
 
 /** What ends or continues a delivery. */
-export type DeliveryTrigger = 'hold' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
+export type DeliveryTrigger = 'suspend' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
 
 /** Every transition of a delivery. Both the check after a read and the condition of a write use this table. */
 const transitions: Record<DeliveryTrigger, { from: readonly DeliveryState[]; to: DeliveryState }> = {
-  hold: { from: ['waiting', 'held'], to: 'held' },
-  retry: { from: ['waiting', 'held'], to: 'waiting' },
-  succeed: { from: ['waiting', 'held'], to: 'succeeded' },
-  fail: { from: ['waiting', 'held'], to: 'failed' },
-  skip: { from: ['waiting', 'held'], to: 'skipped' },
+  suspend: { from: ['waiting', 'suspended'], to: 'suspended' },
+  retry: { from: ['waiting', 'suspended'], to: 'waiting' },
+  succeed: { from: ['waiting', 'suspended'], to: 'succeeded' },
+  fail: { from: ['waiting', 'suspended'], to: 'failed' },
+  skip: { from: ['waiting', 'suspended'], to: 'skipped' },
   resend: { from: deliveryStates, to: 'waiting' },
 }
 
@@ -122,7 +122,7 @@ export function expiryOf(now: number, settings: Retention): number {
 export function newDelivery(
   ref: SubscriberRef,
   event: DeliveredEvent,
-  { state, now, settings }: { state: 'waiting' | 'held'; now: number; settings: Settings },
+  { state, now, settings }: { state: 'waiting' | 'suspended'; now: number; settings: Settings },
 ): Delivery {
   return {
     ...keyOf(ref.tenant, 'delivery', deliveryId(ref, event)),

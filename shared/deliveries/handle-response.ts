@@ -68,7 +68,7 @@ function failureOf(
   const delivery = withAttempt(called.delivery, made)
   const at = nextAttemptAt(called.delivery, response, called)
   if (at === undefined) return { delivery, trigger: 'fail' }
-  if (disabling) return { delivery, trigger: 'hold', at: called.now() }
+  if (disabling) return { delivery, trigger: 'suspend', at: called.now() }
   return { delivery, trigger: 'retry', at, waitsFor: 'retry' }
 }
 

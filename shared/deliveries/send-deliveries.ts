@@ -100,7 +100,7 @@ async function prepare(work: Work): Promise<Prepared | Step | undefined> {
   if (await work.isBlocked(message.tenant, work.table))
     return { delivery, trigger: 'retry', at: now, waitsFor: 'tenant' }
   if (delivery.type === pingType) return { mayContinue: async () => true }
-  if (subscriber.state !== 'active') return { delivery, trigger: 'hold', at: delivery.next_at ?? now }
+  if (subscriber.state !== 'active') return { delivery, trigger: 'suspend', at: delivery.next_at ?? now }
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return wait(health?.open_until ?? now)
   if (breaker === 'half_open' && !(await takeProbe(message, work))) return wait(slotFreeAt(work))

@@ -8,7 +8,7 @@ import { forgetSubscribedTenants } from './subscribed-tenants.ts'
 import { isSubscriberUrl } from './subscriber-address.ts'
 
 /**
- * The states of a subscriber. While it is `paused` by an operator or `disabled` by the service, its deliveries are held.
+ * The states of a subscriber. While it is `paused` by an operator or `disabled` by the service, its deliveries are suspended.
  */
 export const subscriberStates = ['active', 'paused', 'disabled'] as const
 type SubscriberState = (typeof subscriberStates)[number]

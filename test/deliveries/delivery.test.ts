@@ -53,11 +53,11 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['succeed', ['waiting', 'held']],
-    ['fail', ['waiting', 'held']],
-    ['retry', ['waiting', 'held']],
-    ['hold', ['waiting', 'held']],
-    ['skip', ['waiting', 'held']],
+    ['succeed', ['waiting', 'suspended']],
+    ['fail', ['waiting', 'suspended']],
+    ['retry', ['waiting', 'suspended']],
+    ['suspend', ['waiting', 'suspended']],
+    ['skip', ['waiting', 'suspended']],
     ['resend', [...deliveryStates]],
   ] as const)('may %s from %j only', (trigger, from) => {
     const allowed: DeliveryState[] = deliveryStates.filter((state) => mayMove(trigger, state))

@@ -183,7 +183,7 @@ describe('a retry', () => {
     expect(await waitingUntil()).toEqual(waiting)
   })
 
-  test('of a subscriber that was paused is held until its time', async () => {
+  test('of a subscriber that was paused is suspended until its time', async () => {
     await service.publish()
     await service.run()
     await service.change(subscriber, { state: 'paused' })
@@ -193,18 +193,18 @@ describe('a retry', () => {
   })
 })
 
-test('a first attempt of a subscriber that was paused meanwhile is held', async () => {
+test('a first attempt of a subscriber that was paused meanwhile is suspended', async () => {
   await service.publish()
   await service.change(subscriber, { state: 'paused' })
   await service.run()
-  expect(await stored()).toMatchObject({ state: 'held', attempted: 0, attempts: [] })
+  expect(await stored()).toMatchObject({ state: 'suspended', attempted: 0, attempts: [] })
 })
 
-test('an event is held at once for a paused subscriber, and no message is sent', async () => {
+test('an event is suspended at once for a paused subscriber, and no message is sent', async () => {
   await service.change(subscriber, { state: 'paused' })
   await service.publish()
   expect(service.queued()).toEqual([])
-  expect((await stored()).state).toBe('held')
+  expect((await stored()).state).toBe('suspended')
 })
 
 test('a delivery whose failure disables its subscriber is sent after it is resumed', async () => {

@@ -440,7 +440,7 @@ const ofTheRest: readonly Failure[] = [
     kind: 'The service stops sending to a subscriber',
     before: 1,
     look: 'Alerts',
-    givenUp: 'Only the owner of the subscriber can repair it, and its events are held.',
+    givenUp: 'Only the owner of the subscriber can repair it, and its events are suspended.',
     signals: [alert('SUBSCRIBER_DISABLED')],
   },
   {
@@ -448,7 +448,7 @@ const ofTheRest: readonly Failure[] = [
     before: 16,
     look: 'Pending refunds and imports: age of the oldest (s)',
     givenUp:
-      'Late retries and held events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
+      'Late retries and suspended events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
     signals: [age('deliveries', seconds)],
   },
   {

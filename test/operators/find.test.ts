@@ -178,7 +178,7 @@ describe('find', () => {
     if (!event) throw new Error('the order has no event')
     const ref = { tenant: 'acme', subscriber: 'the-subscriber' }
     const { settings } = service
-    const delivery = newDelivery(ref, event, { state: 'held', now: Date.now(), settings })
+    const delivery = newDelivery(ref, event, { state: 'suspended', now: Date.now(), settings })
     await service.table.put({ item: { ...delivery }, condition: 'none' })
     for (const what of [json.id, event.correlation_id]) {
       const timeline = await found(what)

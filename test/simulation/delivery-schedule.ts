@@ -132,7 +132,7 @@ function unfinished({ store }: DeliveryWorld, { subscribers }: DeliveryHistory):
   return storedDeliveries(store).filter(({ subscriber_id, state }) => {
     const { subscriber } = subscribers.get(subscriber_id) ?? {}
     const current = subscriber && store.get(keyOf(subscriber.tenant_id, 'subscriber', subscriber.id))
-    return current?.state === 'active' && (state === 'waiting' || state === 'held')
+    return current?.state === 'active' && (state === 'waiting' || state === 'suspended')
   })
 }
 

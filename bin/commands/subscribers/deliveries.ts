@@ -55,14 +55,14 @@ async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGene
 
 /**
  * Sends a recorded delivery again, with the id of its event.
- * @returns `waiting`, or `held` until its subscriber is resumed
+ * @returns `waiting`, or `suspended` until its subscriber is resumed
  * @throws Error if there is none, if it has expired, or if the tenant is blocked
  */
 export async function resend(
   operator: SubscriberOperator,
   tenant: string,
   id: string,
-): Promise<'waiting' | 'held'> {
+): Promise<'waiting' | 'suspended'> {
   const { table, clock } = operator
   await assertNotBlocked(table, tenant)
   const { settings } = await prepare(operator, {})
@@ -75,12 +75,12 @@ export async function resend(
     // An attempt may have been recorded meanwhile.
     if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
     await operator.send(message)
-    return state === 'active' ? 'waiting' : 'held'
+    return state === 'active' ? 'waiting' : 'suspended'
   }
 }
 
 /**
- * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or held are
+ * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or suspended are
  * sent without it, and test events are not sent again. Expired ones are left to TTL, which deletes late.
  * @returns how many
  * @throws Error if there is no such subscriber, or if the tenant is blocked
@@ -112,7 +112,7 @@ export async function replayDeliveries(
 }
 
 /**
- * Drops the deliveries that wait in the table or are held, of a subscriber that is paused or disabled.
+ * Drops the deliveries that wait in the table or are suspended, of a subscriber that is paused or disabled.
  * @returns how many
  * @throws Error once the subscriber has changed
  */

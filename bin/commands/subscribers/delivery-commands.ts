@@ -37,7 +37,7 @@ function defineTest(define: Define): void {
 function defineList(define: Define): void {
   define(
     'deliveries list',
-    'List the recorded deliveries of a tenant with their attempts, the latest event first. Without --tenant it lists the failed ones of all tenants, by the time of the failure. A delivery is recorded at its first attempt, or when it is held; before, it is a message in a queue. The data of events is not printed.',
+    'List the recorded deliveries of a tenant with their attempts, the latest event first. Without --tenant it lists the failed ones of all tenants, by the time of the failure. A delivery is recorded at its first attempt, or when it is suspended; before, it is a message in a queue. The data of events is not printed.',
     'deliveries list --from 12h --stack commerce-prod',
     'deliveries list --tenant acme --subscriber SUBSCRIBER_ID --status failed-attempt --from 2026-01-31T12:00:00Z',
   )
@@ -76,7 +76,7 @@ function defineList(define: Define): void {
 function defineResend(define: Define): void {
   define(
     'deliveries resend',
-    'Send a recorded delivery again, with the same event id. Its attempts start over. It prints the state: waiting, or held while the subscriber is paused or disabled. It refuses a delivery that has expired, and those of a blocked tenant.',
+    'Send a recorded delivery again, with the same event id. Its attempts start over. It prints the state: waiting, or suspended while the subscriber is paused or disabled. It refuses a delivery that has expired, and those of a blocked tenant.',
     'deliveries resend DELIVERY_ID --tenant acme',
   )
     .argument('<id>', 'the delivery')

@@ -85,7 +85,7 @@ function defineUpdate(define: Define): void {
 function defineStates(define: Define): void {
   define(
     'subscribers pause',
-    'Send no events to a subscriber until it is resumed. They are recorded as held, and deleted after deliveries.retentionDays.',
+    'Send no events to a subscriber until it is resumed. They are recorded as suspended, and deleted after deliveries.retentionDays.',
     'subscribers pause SUBSCRIBER_ID --tenant acme',
   )
     .argument('<id>', 'the subscriber')
@@ -97,19 +97,19 @@ function defineStates(define: Define): void {
     })
   define(
     'subscribers resume',
-    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are held or wait for a retry are sent, or dropped with --skip.',
+    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are suspended or wait for a retry are sent, or dropped with --skip.',
     'subscribers resume SUBSCRIBER_ID --tenant acme',
     'subscribers resume SUBSCRIBER_ID --tenant acme --skip --yes',
   )
     .argument('<id>', 'the subscriber')
     .addOption(tenant)
-    .option('--skip', 'drop the events that are held or wait', false)
+    .option('--skip', 'drop the events that are suspended or wait', false)
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, skip, yes, stack }) => {
       const { resumeSubscriber } = await import('./registry.ts')
       if (skip)
-        await confirm(`Drop the events that are held or wait of the subscriber ${id} of ${tenant}?`, yes)
+        await confirm(`Drop the events that are suspended or wait of the subscriber ${id} of ${tenant}?`, yes)
       const operator = await operatorOf(stack)
       printRecord(
         await withProgress((report) =>

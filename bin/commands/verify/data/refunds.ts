@@ -9,7 +9,7 @@ import { placeOf, type SharedPromise } from './promise.ts'
 type RefundFact =
   | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'unsettled_entry'>; at: string }
   | { kind: 'entry'; entry: Payment & Pick<LedgerEntry, 'kind'>; at: string }
-  | { kind: 'hold'; at?: string }
+  | { kind: 'lock'; at?: string }
   | { kind: 'audit'; action: string; at: string }
   /** An entry or a saga by which the service finishes a pending refund. */
   | { kind: 'open' | 'saga'; at?: string }
@@ -59,7 +59,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
       }
       case 'charge_lock':
         for (const id of [item.refund_id, ...((item.also_paid ?? []) as string[])])
-          state(tenant, `refund/${id}`, { kind: 'hold' })
+          state(tenant, `refund/${id}`, { kind: 'lock' })
         break
       case 'audit': {
         const { target, action, at } = item as unknown as AuditRecord
@@ -121,7 +121,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         'nothing is pending forever',
         "it lacks facts of the provider's, and has no entry among unsettled-refund",
       )
-    const isHolder = facts.some(({ kind }) => kind === 'hold')
+    const isHolder = facts.some(({ kind }) => kind === 'lock')
     if (isHolder && settings['refunds.policy'] === 'once_per_charge' && /failed|reversed/.test(status))
       broken('a lock on a charge belongs to a paid refund', `it is ${status}, and locks its charge`)
   },
