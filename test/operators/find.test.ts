@@ -184,7 +184,7 @@ describe('find', () => {
       const timeline = await found(what)
       expect(timeline.entries.find(({ kind }) => kind === 'delivery')).toMatchObject({
         id: delivery.sk,
-        summary: `${event.type} to the-subscriber held`,
+        summary: `${event.type} to the-subscriber suspended`,
         command: `npx commerce deliveries resend ${delivery.sk} --tenant acme --stack commerce-test`,
       })
     }
