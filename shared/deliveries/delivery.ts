@@ -2,7 +2,8 @@ import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platfo
 import type { PublishedEvent } from '../platform/events/outbox.ts'
 import { failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
-import { type Change, inState, type Put, type Range, type StateCondition } from '../platform/table/table.ts'
+import type { Change, Put, Range, StateCondition } from '../platform/table/table.ts'
+import { transitionsOf } from '../platform/table/transitions.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from '../subscribers/subscriber.ts'
 
@@ -57,31 +58,21 @@ export interface Delivery extends Key {
 /** What ends or continues a delivery. */
 export type DeliveryTrigger = 'suspend' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
 
-/** Every transition of a delivery. Both the check after a read and the condition of a write use this table. */
-const transitions: Record<DeliveryTrigger, { from: readonly DeliveryState[]; to: DeliveryState }> = {
+export const deliveryTransitions = transitionsOf<DeliveryTrigger, DeliveryState>({
   suspend: { from: ['waiting', 'suspended'], to: 'suspended' },
   retry: { from: ['waiting', 'suspended'], to: 'waiting' },
   succeed: { from: ['waiting', 'suspended'], to: 'succeeded' },
   fail: { from: ['waiting', 'suspended'], to: 'failed' },
   skip: { from: ['waiting', 'suspended'], to: 'skipped' },
   resend: { from: deliveryStates, to: 'waiting' },
-}
-
-/** Returns whether the trigger may move a delivery that is in this state. */
-export function mayMove(trigger: DeliveryTrigger, from: DeliveryState): boolean {
-  return transitions[trigger].from.includes(from)
-}
+})
 
 /** Returns the condition of a write: the trigger may move the delivery, and no attempt was recorded since it was read. */
-export function moveCondition(
+export function ifNoneSince(
   trigger: DeliveryTrigger,
   { attempted }: Pick<Delivery, 'attempted'>,
 ): StateCondition {
-  return inState(transitions[trigger].from, { attempted })
-}
-
-export function stateAfter(trigger: DeliveryTrigger): DeliveryState {
-  return transitions[trigger].to
+  return deliveryTransitions.condition(trigger, { attempted })
 }
 
 /** The event of a test that an operator starts. It is sent once, whatever the state of the subscriber. */
@@ -215,12 +206,12 @@ export function resendDelivery(
   const ref = { tenant, subscriber }
   const entry = waitingEntry(ref, { sk, attempted, expires_at }, now + lateMilliseconds, clock)
   const set = {
-    ...{ state: stateAfter('resend'), attempted, uncounted_attempts: attempted },
+    ...{ state: deliveryTransitions.stateAfter('resend'), attempted, uncounted_attempts: attempted },
     ...{ next_at: now, waiting: entry.sk, expires_at },
   }
   return {
     changes: [
-      { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
+      { update: { pk, sk }, set, condition: ifNoneSince('resend', delivery) },
       ...replaceWaiting(tenant, waiting, entry),
     ],
     message: { ...ref, delivery: sk, attempt: entry.attempt },
@@ -233,8 +224,8 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
   return [
     {
       update: { pk, sk },
-      set: { state: stateAfter('skip') },
-      condition: moveCondition('skip', delivery),
+      set: { state: deliveryTransitions.stateAfter('skip') },
+      condition: ifNoneSince('skip', delivery),
     },
     ...replaceWaiting(tenant, waiting, undefined),
   ]

@@ -9,11 +9,11 @@ import {
   type Delivery,
   type DeliveryMessage,
   type DeliveryTrigger,
+  deliveryTransitions,
   failureEntry,
+  ifNoneSince,
   lateMilliseconds,
-  moveCondition,
   replaceWaiting,
-  stateAfter,
   waitingEntry,
 } from './delivery.ts'
 
@@ -94,13 +94,13 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
   const entry = at === undefined || isSoon ? undefined : waitingEntry(message, delivery, at, clock)
   const next: Delivery = {
     ...delivery,
-    state: stateAfter(trigger),
+    state: deliveryTransitions.stateAfter(trigger),
     ...(at !== undefined && { next_at: at }),
     ...(entry && { waiting: entry.sk }),
   }
   const put = {
     item: { ...next },
-    condition: known ? moveCondition(trigger, known) : { absent: true as const },
+    condition: known ? ifNoneSince(trigger, known) : { absent: true as const },
   }
   const others = [
     ...replaceWaiting(message.tenant, waiting, entry),

@@ -7,7 +7,7 @@ import {
   asDelivery,
   type Delivery,
   type DeliveryMessage,
-  mayMove,
+  deliveryTransitions,
   newDelivery,
   pingType,
 } from './delivery.ts'
@@ -92,7 +92,7 @@ async function attempt(work: Work): Promise<void> {
 /** Returns a call that may be made, or how the delivery goes on without one; undefined if there is nothing to do. */
 async function prepare(work: Work): Promise<Prepared | Step | undefined> {
   const { known, message, delivery, subscriber, health, slots, slot, settings } = work
-  if (!mayMove('retry', delivery.state)) return undefined
+  if (!deliveryTransitions.allows('retry', delivery.state)) return undefined
   if (known && known.attempted >= message.attempt) return missedStep(known, message)
   const now = work.now()
   if (delivery.expires_at <= now / 1000) return expired(delivery, now)

@@ -1,7 +1,7 @@
 import { readCustomer } from '../customers/customer.ts'
 import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import type { Operation, Reject } from '../operations/operation.ts'
-import { mayMove } from '../operations/operation-states.ts'
+import { operationTransitions } from '../operations/operation-states.ts'
 import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -59,7 +59,11 @@ export async function importRows(
 /** Returns the operation of a chunk that has to be imported. */
 async function importing(ref: ChunkRef, table: Table): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
-  if (!operation || !mayMove('progress', operation.state) || operation.cancel_requested === 'yes')
+  if (
+    !operation ||
+    !operationTransitions.allows('progress', operation.state) ||
+    operation.cancel_requested === 'yes'
+  )
     return undefined
   return (await table.get(chunkKey(operation.id, ref.chunk.index))) ? undefined : operation
 }

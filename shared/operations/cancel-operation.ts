@@ -4,7 +4,7 @@ import type { Write } from '../platform/table/table.ts'
 import { partialCompletion } from './end-operation.ts'
 import type { Operation } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
-import { mayMove } from './operation-states.ts'
+import { operationTransitions } from './operation-states.ts'
 import { removePendingEntry, transition } from './operation-store.ts'
 
 /** The result of canceling an operation. */
@@ -22,7 +22,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
   const onFailure = 'TRANSIENT.error' as const
-  if (state === 'pending' && mayMove('cancel', state)) {
+  if (state === 'pending' && operationTransitions.allows('cancel', state)) {
     const set = { completion: partialCompletion(operation), source: { kind: 'inline' as const } }
     const canceled = transition(operation, 'cancel', now(), set, { state })
     const after = { ...operation, ...set, state: 'canceled' as const }
@@ -35,7 +35,8 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
       audit,
     }
   }
-  if (!mayMove('request_cancel', state) || cancel_requested === 'yes') return { operation, writes: [] }
+  if (!operationTransitions.allows('request_cancel', state) || cancel_requested === 'yes')
+    return { operation, writes: [] }
   const set = { cancel_requested: 'yes' as const }
   return {
     operation: { ...operation, ...set },

@@ -8,7 +8,7 @@ import { type Change, create, type Table, type Update, type Write } from '../pla
 import type { Settings } from '../settings/register.ts'
 import type { Operation } from './operation.ts'
 import { incrementCount } from './operation-count.ts'
-import { moveCondition, stateAfter, type Trigger } from './operation-states.ts'
+import { type OperationTrigger, operationTransitions } from './operation-states.ts'
 
 /** A reference to an operation in messages and workflows, free of personal data. */
 export interface OperationRef {
@@ -49,15 +49,15 @@ export function createOperation(operation: Operation, queue: Task['queue'], sett
 /** Returns a transition of an operation as an update, with further attributes and conditions. */
 export function transition(
   { id, tenant_id }: Pick<Operation, 'id' | 'tenant_id'>,
-  trigger: Trigger,
+  trigger: OperationTrigger,
   now: number,
   set: Partial<Operation> = {},
   matches: Record<string, string | number> = {},
 ): Update {
   return {
     update: keyOf(tenant_id, 'operation', id),
-    set: { ...set, state: stateAfter(trigger), updated_at: timestamp(now) },
-    condition: moveCondition(trigger, matches),
+    set: { ...set, state: operationTransitions.stateAfter(trigger), updated_at: timestamp(now) },
+    condition: operationTransitions.condition(trigger, matches),
   }
 }
 

@@ -4,7 +4,7 @@ import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/fai
 import { entityTag, weakEntityTag } from '../platform/request/parse-headers.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { type State, states } from './operation-states.ts'
+import { type OperationState, operationStates } from './operation-states.ts'
 
 /** A rejected row: its number from 1, without the header. It holds no value of the row. */
 export interface Reject {
@@ -27,7 +27,7 @@ export interface Completion {
 export interface Operation {
   id: string
   tenant_id: string
-  state: State
+  state: OperationState
   /** The correlation id of the request that started it. */
   correlation_id: string
   created_at: string
@@ -101,7 +101,7 @@ const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
 export const OperationStatus = v.pipe(
-  v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
+  v.strictObject({ operation_id: v.string(), state: v.picklist(operationStates), progress: fraction }),
   v.title('OperationStatus'),
 )
 export type OperationStatus = v.InferOutput<typeof OperationStatus>

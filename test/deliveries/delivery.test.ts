@@ -6,8 +6,8 @@ import {
   type DeliveryState,
   deliveryId,
   deliveryStates,
+  deliveryTransitions,
   lateMilliseconds,
-  mayMove,
   newDelivery,
   resendDelivery,
   skipDelivery,
@@ -60,7 +60,9 @@ describe('a delivery', () => {
     ['skip', ['waiting', 'suspended']],
     ['resend', [...deliveryStates]],
   ] as const)('may %s from %j only', (trigger, from) => {
-    const allowed: DeliveryState[] = deliveryStates.filter((state) => mayMove(trigger, state))
+    const allowed: DeliveryState[] = deliveryStates.filter((state) =>
+      deliveryTransitions.allows(trigger, state),
+    )
     expect(allowed).toEqual(from)
   })
 })

@@ -9,12 +9,12 @@ import {
   createSubscriber,
   deleteSubscriber,
   findSubscriber,
-  mayMove,
   moveSubscriber,
   rotateSecret,
   type Subscriber,
   SubscriberInput,
   subscribersOf,
+  subscriberTransitions,
   validSecrets,
   wants,
 } from '#shared/subscribers/subscriber.ts'
@@ -164,7 +164,7 @@ describe('a stored subscriber', () => {
     ['disable', 'active', true],
     ['disable', 'paused', false],
   ] as const)('may %s while it is %s: %s', (trigger, state, allowed) => {
-    expect(mayMove(trigger, state)).toBe(allowed)
+    expect(subscriberTransitions.allows(trigger, state)).toBe(allowed)
   })
 })
 

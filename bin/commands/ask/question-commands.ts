@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings'
-import { states } from '#shared/operations/operation-states.ts'
+import { operationStates } from '#shared/operations/operation-states.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
 import { printLine, printRecord } from '../../cli/output.ts'
 import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
@@ -81,7 +81,7 @@ function defineOperations(define: Define): void {
     .addOption(anyTenant)
     .addOption(from)
     .addOption(to)
-    .addOption(new Option('--status <state>', 'only in this state').choices(states))
+    .addOption(new Option('--status <state>', 'only in this state').choices(operationStates))
     .addOption(correlationId)
     .addOption(limit)
     .addOption(verbose)

@@ -2,7 +2,7 @@ import {
   asDelivery,
   type Delivery,
   type DeliveryState,
-  mayMove,
+  deliveryTransitions,
   pingType,
   resendDelivery,
   skipDelivery,
@@ -131,7 +131,10 @@ export async function skipWaiting(
     const keys = [...ids].map((id) => keyOf(ref.tenant, 'delivery', id))
     const deliveries = keys.length > 0 ? (await table.getMany(keys)).map(asDelivery) : []
     for (const delivery of deliveries)
-      if (mayMove('skip', delivery.state) && !(await table.transact(skipDelivery(ref.tenant, delivery))))
+      if (
+        deliveryTransitions.allows('skip', delivery.state) &&
+        !(await table.transact(skipDelivery(ref.tenant, delivery)))
+      )
         skipped += 1
     report(`${skipped} deliveries dropped`)
   }

@@ -7,13 +7,13 @@ import {
   createSubscriber,
   deleteSubscriber,
   mayAdd,
-  mayMove,
   moveSubscriber,
   registrationsOf,
   rotateSecret,
   type Subscriber,
   type SubscriberRef,
   subscribersOf,
+  subscriberTransitions,
   validSecrets,
 } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
@@ -144,7 +144,7 @@ async function move(
 }
 
 function assertMayMove({ id, state }: Subscriber, trigger: 'pause' | 'resume'): void {
-  if (!mayMove(trigger, state)) throw new Error(`the subscriber ${id} is ${state}`)
+  if (!subscriberTransitions.allows(trigger, state)) throw new Error(`the subscriber ${id} is ${state}`)
 }
 
 /**
