@@ -5,7 +5,7 @@ import { routes } from '#functions/routes.ts'
 import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
 import { checkOperations } from '#lib/checks/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { StageError } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -28,7 +28,7 @@ async function synthesize(): Promise<void> {
   checkOperations(settings, routes, profile)
   checkConcurrency(stage, settings, profile)
   const codes = await bundle({
-    entries: functionEntries(),
+    entries: entryPoints(),
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })

@@ -173,7 +173,7 @@ function messages(
 }
 
 function publishedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const title = nameOf(type, version)
+  const title = schemaName(type, version)
   const named = v.pipe(data(settings), v.title(`${title}Data`))
   const { additionalProperties: _, ...schema } = jsonSchema(publishedEventSchema(type, version, named))
   const properties = schema.properties as Json
@@ -192,7 +192,7 @@ function deliveredContent(event: EventDefinition, settings: Settings): Json {
 }
 
 function receivedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const title = `Received${nameOf(type, version)}`
+  const title = `Received${schemaName(type, version)}`
   const described = { title: `${title}Data`, ...jsonSchema(data(settings)) }
   const properties = { type: { const: type }, version: { const: version }, data: described }
   const required = version === impliedVersion ? {} : { required: ['version'] }
@@ -203,7 +203,7 @@ function receivedContent({ type, version, data }: EventDefinition, settings: Set
 }
 
 /** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */
-function nameOf(type: string, version: number): string {
+function schemaName(type: string, version: number): string {
   return `${pascalCase(type)}${version === 1 ? '' : `V${version}`}`
 }
 

@@ -15,7 +15,7 @@ interface Statement {
 const account = '111122223333'
 const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
 const functions = ofService('lambda', 'function:commerce-*')
-const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
+const roleArn = (name: string) => `arn:aws:iam::${account}:role/${name}`
 /** The secrets that operators store. */
 const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*', 'ProbeSecret*'].map(
   (name) => ofService('secretsmanager', `secret:${name}`),
@@ -266,7 +266,7 @@ export function pipelinePolicy(): object {
   const deploy = {
     Sid: 'DeployThroughTheRolesOfTheBootstrap',
     Action: 'sts:AssumeRole',
-    Resource: roles('cdk-*'),
+    Resource: roleArn('cdk-*'),
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
   const webhooks = secretArns.filter((arn) => arn.includes(':WebhooksSecret')).join()
@@ -306,7 +306,7 @@ function keyStatement(actions: readonly string[]): Statement[] {
 
 function passRole(Sid: string, role: string, service: string): Statement {
   const Condition = { StringEquals: { 'iam:PassedToService': `${service}.amazonaws.com` } }
-  return { Sid, Action: 'iam:PassRole', Resource: roles(role), Condition }
+  return { Sid, Action: 'iam:PassRole', Resource: roleArn(role), Condition }
 }
 
 function policy(statements: readonly Statement[]): object {

@@ -1,6 +1,6 @@
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
 import { type Route, watchedAs } from '#shared/platform/request/route.ts'
-import { pascalCase, preflight } from '../functions/function-entries.ts'
+import { pascalCase, preflight } from '../functions/function-names.ts'
 import {
   type AlarmDefinition,
   duringFreeze,

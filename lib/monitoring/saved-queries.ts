@@ -4,7 +4,7 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight, unknownRoute } from '../functions/function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from '../functions/function-names.ts'
 
 /**
  * A CloudWatch Logs Insights query over the logs of all functions behind the gateway, or of all others. It is saved in each

@@ -8,7 +8,7 @@ import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { Code } from './code.ts'
-import { startCondition, type Trigger } from './code-states.ts'
+import { type CodeTrigger, startCondition } from './code-states.ts'
 
 /** Casts an item of the codes' partitions. */
 export function asCode(item: Item): Code {
@@ -74,7 +74,7 @@ export async function textTaken(lock: Item, tenant: string, table: Table): Promi
 }
 
 /** Replaces a code if it has not changed since it was read and the trigger may start from its state. */
-export function changedCode(before: Code, after: Code, trigger: Trigger, settings: Settings): Write {
+export function changedCode(before: Code, after: Code, trigger: CodeTrigger, settings: Settings): Write {
   return {
     item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
     condition: startCondition(trigger, settings, { version: before.version }),
@@ -94,8 +94,8 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
   }
 }
 
-/** Releases the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
-export function releaseLock(code: Code, after: Code): Write[] {
+/** Frees the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
+export function freeLock(code: Code, after: Code): Write[] {
   if (after.lock_key === undefined) return []
   return [remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(lockItem(after))]
 }
@@ -103,8 +103,8 @@ export function releaseLock(code: Code, after: Code): Write[] {
 /** Locks the text of a restored code again. */
 export function restoreLock(code: Code, after: Code): Write[] {
   if (code.lock_key === undefined) return []
-  const released = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
-  return [released, create(lockItem(after), 'CONFLICT.code.exists')]
+  const freed = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
+  return [freed, create(lockItem(after), 'CONFLICT.code.exists')]
 }
 
 /** Deletes a code and its lock. */

@@ -6,7 +6,7 @@ import { checkPrecondition, type Precondition } from '../platform/request/parse-
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
-import { liveStates, mayMove, mayStart, updateTrigger } from './code-states.ts'
+import { liveStates, mayStart, mayUpdateState, updateTrigger } from './code-states.ts'
 import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {
@@ -58,8 +58,8 @@ export async function updateCode<Response extends object>(
 }
 
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
-  if (to === undefined || to === state || mayMove(state, to, settings)) return
-  const allowed = liveStates.filter((one) => mayMove(state, one, settings))
+  if (to === undefined || to === state || mayUpdateState(state, to, settings)) return
+  const allowed = liveStates.filter((one) => mayUpdateState(state, one, settings))
   throw failField('CONFLICT.code.transition', 'state', {
     reason: 'transition',
     allowed,

@@ -15,7 +15,7 @@ export const deliveryStates = ['waiting', 'suspended', 'succeeded', 'failed', 's
 export type DeliveryState = (typeof deliveryStates)[number]
 
 /** One call of a subscriber. */
-export interface Attempt {
+export interface DeliveryAttempt {
   at: string
   /** The HTTP status; absent without a response. */
   status?: number
@@ -44,7 +44,7 @@ export interface Delivery extends Key {
   /** The number of the latest attempt. A resend takes a number as well, so an attempt in progress is not recorded. */
   attempted: number
   /** The latest attempts, oldest first. */
-  attempts: readonly Attempt[]
+  attempts: readonly DeliveryAttempt[]
   /** The attempts that the schedule of retries does not count: those before the latest resend, and those cut off since. */
   uncounted_attempts?: number
   /** The time of the next attempt, in milliseconds since 1970. */
@@ -86,7 +86,7 @@ export type DeliveredEvent = Pick<
 > & { data: Record<string, unknown> }
 
 /** Returns the exact text that subscribers receive. */
-export function bodyOf(event: DeliveredEvent): string {
+export function deliveryBody(event: DeliveredEvent): string {
   const { event_id, type, version, occurred_at, source, correlation_id, data } = event
   return JSON.stringify({ event_id, type, version, occurred_at, source, correlation_id, data })
 }
@@ -120,7 +120,7 @@ export function newDelivery(
     subscriber_id: ref.subscriber,
     event_id: event.event_id,
     type: event.type,
-    body: bodyOf(event),
+    body: deliveryBody(event),
     state,
     attempted: 0,
     attempts: [],
@@ -174,7 +174,7 @@ export function waitingEntry(
 export const lateMilliseconds = 60_000
 
 /** Writes the entry of a delivery that fails. @param now milliseconds since 1970 */
-export function failureEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
+export function failedDeliveryEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
   return failurePut('failed-delivery', { tenant, work, expires_at }, now)
 }
 

@@ -1,4 +1,9 @@
-import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
+import {
+  newOperation,
+  type Operation,
+  type OperationStatus,
+  operationStatus,
+} from '../operations/operation.ts'
 import { checkInProgressLimit, isCountItem, tooManyInProgress } from '../operations/operation-count.ts'
 import { createOperation } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
@@ -85,7 +90,7 @@ function startDecision(
 }
 
 function accepted(operation: Operation): Decision<OperationStatus> {
-  return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
+  return { status: 202, body: operationStatus(operation), location: `/operations/${operation.id}` }
 }
 
 async function* chunksOf(bytes: Uint8Array) {

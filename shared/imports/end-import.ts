@@ -1,5 +1,5 @@
 import { endOperation, partialCompletion } from '../operations/end-operation.ts'
-import { countsOf, type Operation, outcomeOf } from '../operations/operation.ts'
+import { completionOutcome, countsOf, type Operation } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -22,7 +22,7 @@ export async function completeImport(
         return { trigger: 'fail', failure: fail('TRANSIENT.error') }
       const counts = countsOf(operation)
       const rejects = await gatherRejects(operation, context)
-      const completion = { outcome: outcomeOf(counts, whole), counts, ...rejects }
+      const completion = { outcome: completionOutcome(counts, whole), counts, ...rejects }
       return { trigger: whole ? 'succeed' : 'cancel', completion }
     },
     context,

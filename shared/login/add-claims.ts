@@ -1,5 +1,5 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
-import { auditPut } from '../platform/audit/record.ts'
+import { auditPut } from '../platform/audit/audit-record.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { BlockCheck } from '../platform/identity/blocked-tenants.ts'
 import type { Table } from '../platform/table/table.ts'

@@ -53,7 +53,7 @@ export async function signIn(
     return rejection(outcome.rejection, refused())
   }
   const { tokens } = outcome
-  const user = userOf(tokens)
+  const user = subjectOf(tokens)
   // A user without a tenant could do nothing with a token.
   if (user === undefined) return rejection(fail('POLICY.account.locked'), refused())
   const success = effectsOf('success', { ...person, ...user })
@@ -77,7 +77,7 @@ function loginEffects({ now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
  * Returns the user that the token names, if it has a tenant. The token comes directly from the provider, so it needs no
  * verification.
  */
-function userOf({ access_token }: Tokens): Pick<LoginSubject, 'tenant_id' | 'user_id'> | undefined {
+function subjectOf({ access_token }: Tokens): Pick<LoginSubject, 'tenant_id' | 'user_id'> | undefined {
   const [, payload = ''] = access_token.split('.')
   try {
     const { tenant, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../platform/audit/record.ts'
+import type { AuditedAction } from '../platform/audit/audit-record.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Write } from '../platform/table/table.ts'
 import { partialCompletion } from './end-operation.ts'
@@ -11,7 +11,7 @@ import { removePendingEntry, transition } from './operation-store.ts'
 interface Cancellation {
   operation: Operation
   writes: Write[]
-  audit?: AuditEntry
+  audit?: AuditedAction
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { Clock } from '../platform/base/clock.ts'
 import type { Failure } from '../platform/base/failure.ts'
 import type { Table } from '../platform/table/table.ts'
-import { type Completion, countsOf, errorOf, type Operation, outcomeOf } from './operation.ts'
+import { type Completion, completionOutcome, countsOf, errorOf, type Operation } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
 import { isEnded } from './operation-states.ts'
 import {
-  failureEntry,
+  failedOperationEntry,
   findOperation,
   type OperationRef,
   removePendingEntry,
@@ -44,7 +44,7 @@ export async function endOperation(
     const asRead = { chunks_done: operation.chunks_done }
     const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
     const changes = [ended, removePendingEntry(operation.id), decrementCount(operation)]
-    if (ending.trigger === 'fail') changes.push(failureEntry(operation, clock.now()))
+    if (ending.trigger === 'fail') changes.push(failedOperationEntry(operation, clock.now()))
     if (!(await table.transact(changes))) return { ...operation, ...set }
   }
   throw new Error('an operation changed during every attempt to end it')
@@ -61,5 +61,5 @@ function endOf(operation: Operation, ending: Ending): Partial<Operation> {
 /** Returns the completion of an operation that did not process its whole file. */
 export function partialCompletion(operation: Operation): Completion {
   const counts = countsOf(operation)
-  return { outcome: outcomeOf(counts, false), counts, rejects: [] }
+  return { outcome: completionOutcome(counts, false), counts, rejects: [] }
 }

@@ -67,7 +67,7 @@ export function removePendingEntry(id: string): Change {
 }
 
 /** Writes the entry of an operation that fails. */
-export function failureEntry(
+export function failedOperationEntry(
   { id: work, tenant_id: tenant, expires_at }: Pick<Operation, 'id' | 'tenant_id' | 'expires_at'>,
   now: number,
 ): Change {

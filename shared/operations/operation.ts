@@ -83,7 +83,7 @@ export function countsOf({ rows_succeeded, rows_failed }: Operation): Completion
 }
 
 /** @param whole whether the whole file was processed */
-export function outcomeOf(
+export function completionOutcome(
   { succeeded, failed }: Completion['counts'],
   whole: boolean,
 ): Completion['outcome'] {
@@ -140,7 +140,7 @@ export const OperationView = perSettings((settings) => {
 })
 export type OperationView = v.InferOutput<ReturnType<typeof OperationView>>
 
-export function statusOf({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
+export function operationStatus({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }
@@ -148,7 +148,7 @@ export function statusOf({ id, state, chunks_done, chunks_total }: Operation): O
 /** @param rejectsUrl the URL of all rejects, if there are any */
 export function viewOf(operation: Operation, rejectsUrl?: string): OperationView {
   const { completion, error, schema_version } = operation
-  const status = statusOf(operation)
+  const status = operationStatus(operation)
   if (error) return { ...status, error }
   if (!completion) return status
   const { rejects_key: _, ...ended } = completion

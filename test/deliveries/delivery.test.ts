@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import {
   asDelivery,
-  bodyOf,
   type Delivery,
   type DeliveryState,
+  deliveryBody,
   deliveryId,
   deliveryStates,
   deliveryTransitions,
@@ -44,7 +44,7 @@ describe('a delivery', () => {
 
   test('sends the shape of an event, without trace and baggage', () => {
     const traced = { ...event, traceparent: '00-1-2-01', tracestate: 'a=b', baggage: 'user=jane' }
-    expect(JSON.parse(bodyOf(traced))).toEqual(event)
+    expect(JSON.parse(deliveryBody(traced))).toEqual(event)
   })
 
   test('expires after the retention', () => {

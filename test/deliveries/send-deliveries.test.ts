@@ -3,7 +3,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import type { Delivery } from '#shared/deliveries/delivery.ts'
-import { bodyOf, deliveryId, pingType } from '#shared/deliveries/delivery.ts'
+import { deliveryBody, deliveryId, pingType } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
@@ -43,7 +43,7 @@ describe('an event', () => {
     const event = await service.publish()
     await service.run()
     expect(service.received).toMatchObject([{ subscriber: wanted.id, eventId: event.event_id }])
-    expect(service.received[0]?.body).toBe(bodyOf(event))
+    expect(service.received[0]?.body).toBe(deliveryBody(event))
   })
 
   test('without subscribers leaves nothing', async () => {

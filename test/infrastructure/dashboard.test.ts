@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-names.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { looks } from '#lib/monitoring/looks.ts'
 import { busiestQueries } from '#lib/monitoring/saved-queries.ts'

@@ -1,7 +1,7 @@
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-names.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-names.ts'
 import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 
 const { template, settings } = await templatesOf('prod')

@@ -3,7 +3,7 @@ import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Right } from '#lib/access/rights.ts'
-import { functionEntries, pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { entryPoints, pascalCase, preflight, unknownRoute } from '#lib/functions/function-names.ts'
 import { importSteps } from '#shared/imports/import-steps.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { TableCall } from '#shared/platform/table/table.ts'
@@ -19,7 +19,7 @@ const functions = Array.from(declared, ([name, { uses, table }]) => ({ name, use
 
 describe('functions', () => {
   test('there is one for each method of a path and each subscription, for preflight and for unknown routes', () => {
-    expect(Object.keys(functionEntries()).sort()).toEqual(functions.map(({ name }) => name).sort())
+    expect(Object.keys(entryPoints()).sort()).toEqual(functions.map(({ name }) => name).sort())
     expect(idsOf(template, 'AWS::Lambda::Function')).toHaveLength(functions.length)
   })
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { readDeliveries } from '#bin/commands/ask/lists.ts'
-import type { Query } from '#bin/commands/ask/query.ts'
+import type { LineQuery } from '#bin/commands/ask/query.ts'
 import { replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.ts'
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
@@ -59,9 +59,9 @@ async function deliverInVain(): Promise<Delivery> {
   if (found?.state !== 'failed') throw new Error(`the delivery is ${found?.state}`)
   return found
 }
-const listed = async (query: Partial<Query> = {}) => {
+const listed = async (query: Partial<LineQuery> = {}) => {
   const all = { tenant: 'acme', target: subscriber.id, limit: 100, ...query }
-  return (await readDeliveries(reachTo(service.tableName), all)).entries
+  return (await readDeliveries(reachTo(service.tableName), all)).lines
 }
 const audited = async () =>
   (await service.audit())

@@ -18,7 +18,7 @@ export async function withLedger(
   let units = 0
   for (let cursor: string | undefined, complete = false; !complete; ) {
     const answer = await readLedger(reach, { tenant: newest.tenant_id, ...time, limit: 10_000, cursor })
-    lines.push(...answer.entries)
+    lines.push(...answer.lines)
     units += answer.units.read
     ;({ cursor, complete } = answer)
   }

@@ -7,7 +7,7 @@ import {
   paginateListAliases,
   paginateListVersionsByFunction,
 } from '@aws-sdk/client-lambda'
-import { releaseVariable } from '#lib/functions/function-entries.ts'
+import { releaseVariable } from '#lib/functions/function-names.ts'
 import { recordedShards, writesMore } from '../preflight/recorded-shards.ts'
 import { stackResources } from '../stack/stack-resources.ts'
 

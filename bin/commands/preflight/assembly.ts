@@ -6,7 +6,7 @@ import {
   type CloudFormationStackArtifact,
   UNKNOWN_ACCOUNT,
 } from 'aws-cdk-lib/cx-api'
-import { shardsVariable } from '#lib/functions/function-entries.ts'
+import { shardsVariable } from '#lib/functions/function-names.ts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
 import { recordedShards } from './recorded-shards.ts'
 

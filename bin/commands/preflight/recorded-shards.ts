@@ -1,4 +1,4 @@
-import { shardsVariable } from '#lib/functions/function-entries.ts'
+import { shardsVariable } from '#lib/functions/function-names.ts'
 import { type ShardSettings, shardsOf } from '#shared/platform/table/keys.ts'
 
 /** The record of a release that has none: one shard. */

@@ -1,7 +1,7 @@
 import { hastenSaga, type PendingSaga } from '#shared/platform/idempotency/pending-saga.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { inParallel } from '#shared/platform/table/table.ts'
-import type { Operator } from '../tenants/tenant-records.ts'
+import type { Operator } from '../stack/operator-audit.ts'
 
 /** Returns the entries of all pending sagas of a tenant, whether they are due or not. */
 export async function pendingSagasOf(

@@ -16,14 +16,14 @@ import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import type { Subscriber, SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
-import type { Window } from '../events/replay.ts'
-import { auditOfOperator } from '../tenants/tenant-records.ts'
+import type { TimeRange } from '../events/replay.ts'
+import { auditOfOperator } from '../stack/operator-audit.ts'
 import { auditOfSubscriber, prepare, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
 
-interface Selection extends Partial<Window> {
+interface DeliverySelection extends Partial<TimeRange> {
   states?: readonly DeliveryState[]
 }
 
@@ -31,7 +31,7 @@ interface Selection extends Partial<Window> {
 async function* deliveriesOf(
   table: Table,
   { tenant, subscriber }: SubscriberRef,
-  { from, to, states }: Selection = {},
+  { from, to, states }: DeliverySelection = {},
 ): AsyncGenerator<Delivery> {
   const low = from ? firstIdAt(from.getTime()) : smallestId
   const high = to ? lastIdAt(to.getTime() - 1) : largestId
@@ -71,9 +71,9 @@ export async function resend(
     if (isExpired(delivery, clock)) throw new Error(`the delivery ${id} has expired`)
     const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
     const { changes, message } = resendDelivery(tenant, delivery, { clock, settings })
-    const entry = { action: 'delivery.resend', target: `delivery/${id}` }
+    const audited = { action: 'delivery.resend', target: `delivery/${id}` }
     // An attempt may have been recorded meanwhile.
-    if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
+    if (await table.transact([...changes, auditOfOperator(operator, tenant, audited)])) continue
     await operator.send(message)
     return state === 'active' ? 'waiting' : 'suspended'
   }
@@ -88,7 +88,7 @@ export async function resend(
 export async function replayDeliveries(
   operator: SubscriberOperator,
   ref: SubscriberRef,
-  { window, report = () => {} }: { window: Window; report?: Report },
+  { window, report = () => {} }: { window: TimeRange; report?: Report },
 ): Promise<number> {
   const { table, clock } = operator
   await assertNotBlocked(table, ref.tenant)

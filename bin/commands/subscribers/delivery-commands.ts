@@ -1,10 +1,10 @@
 import { Option } from '@commander-js/extra-typings'
 import { deliveryStates } from '#shared/deliveries/delivery.ts'
 import { type Define, stack, tenant } from '../../cli/options.ts'
-import { printRecord, withProgress } from '../../cli/output.ts'
+import { printFields, withProgress } from '../../cli/output.ts'
 import { failedAttempt } from '../ask/query.ts'
-import { anyTenant, ask, correlationId, from, limit, to, verbose } from '../ask/question-options.ts'
-import { operatorOf } from './subscriber-commands.ts'
+import { anyTenant, correlationId, from, limit, printAnswer, to, verbose } from '../ask/question-options.ts'
+import { subscriberOperatorOf } from './subscriber-commands.ts'
 
 /** Defines the commands on the deliveries of events to subscribers. */
 export function defineDeliveryCommands(define: Define): void {
@@ -24,12 +24,12 @@ function defineTest(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { testSubscriber } = await import('./test-subscriber.ts')
-      const operator = await operatorOf(stack)
+      const operator = await subscriberOperatorOf(stack)
       const { accepted, ...attempt } = await withProgress((report) => {
         report('wait for the answer')
         return testSubscriber(operator, { tenant, subscriber: id })
       })
-      printRecord({ accepted, ...attempt })
+      printFields({ accepted, ...attempt })
       if (!accepted) process.exitCode = 1
     })
 }
@@ -69,7 +69,7 @@ function defineList(define: Define): void {
         'answer',
         'next_at',
       ]
-      await ask(readDeliveries, options, filters, { columns })
+      await printAnswer(readDeliveries, options, filters, { columns })
     })
 }
 
@@ -84,6 +84,6 @@ function defineResend(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { resend } = await import('./deliveries.ts')
-      printRecord({ id, state: await resend(await operatorOf(stack), tenant, id) })
+      printFields({ id, state: await resend(await subscriberOperatorOf(stack), tenant, id) })
     })
 }

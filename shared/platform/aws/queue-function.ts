@@ -14,7 +14,7 @@ import { changeVisibility } from './sqs.ts'
 const handBackMilliseconds = 3000
 
 /** The dependencies of the work on messages. */
-export interface Batch {
+export interface BatchWork {
   runtime: Pick<Runtime, 'clock' | 'log'>
   /** The log code of a failed message. */
   failure: LogCode
@@ -75,7 +75,7 @@ export function batchFunction(
 /** Returns the dependencies of a function, which share one runtime. */
 function queueWork({ queue, failure, milliseconds = 10_000, settings, ...adapters }: QueueOptions) {
   const deployed = lazy(() => deployedRuntime({ log: powertoolsLog, ...adapters }, settings))
-  return (): Batch & { openContext(): WorkContext } => {
+  return (): BatchWork & { openContext(): WorkContext } => {
     const runtime = deployed()
     return {
       ...{ runtime, failure, milliseconds },
@@ -99,9 +99,9 @@ function queueWork({ queue, failure, milliseconds = 10_000, settings, ...adapter
 export async function processBatch(
   records: readonly SQSRecord[],
   works: readonly Promise<unknown>[],
-  batch: Batch,
+  batch: BatchWork,
 ): Promise<SQSBatchResponse> {
-  const ended = await Promise.allSettled(works.map((work) => within(batch.milliseconds, work)))
+  const ended = await Promise.allSettled(works.map((work) => withTimeout(batch.milliseconds, work)))
   const later = records.flatMap((record, index) => {
     const end = ended[index]
     return end?.status === 'rejected' ? [failed(record, end.reason, batch)] : []
@@ -115,22 +115,22 @@ interface Later {
   seconds: number
 }
 
-function failed(record: SQSRecord, fault: unknown, { runtime, failure }: Batch): Later {
+function failed(record: SQSRecord, fault: unknown, { runtime, failure }: BatchWork): Later {
   const { clock, log } = runtime
   const attempt = Number(record.attributes.ApproximateReceiveCount)
   log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
   return { record, seconds: retryDelaySeconds(attempt + 1, clock) }
 }
 
-async function handBack(later: readonly Later[], { makeVisible }: Batch): Promise<SQSBatchResponse> {
+async function handBack(later: readonly Later[], { makeVisible }: BatchWork): Promise<SQSBatchResponse> {
   // If this fails, the queue's visibility timeout applies.
   const handedBack = later.map(({ record, seconds }) => makeVisible(record, seconds))
-  await within(handBackMilliseconds, Promise.allSettled(handedBack)).catch(() => undefined)
+  await withTimeout(handBackMilliseconds, Promise.allSettled(handedBack)).catch(() => undefined)
   return { batchItemFailures: later.map(({ record }) => ({ itemIdentifier: record.messageId })) }
 }
 
 /** @throws DEPENDENCY.timeout if the work takes longer; its effects are those of a message that is delivered twice */
-async function within<T>(limit: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(limit: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(fail('DEPENDENCY.timeout')), limit)

@@ -72,6 +72,6 @@ type Image = NonNullable<NonNullable<DynamoDBRecord['dynamodb']>['NewImage']>
 const keptAttributes = ['pk', 'sk', 'tenant_id', 'outbox', 'task']
 
 /** Returns the item in an image of a record. */
-export function itemOf(image: unknown): Item | undefined {
+export function itemInImage(image: unknown): Item | undefined {
   return image === undefined ? undefined : (unmarshall(image as Record<string, AttributeValue>) as Item)
 }

@@ -62,7 +62,7 @@ export type AlertCode =
 export type AlertSubject = { tenant: string; subscriber?: string } | { kind: string; carried: string }
 
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an unsettled refund. */
-export type Work = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
+export type WorkKind = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
 
 /** One request. Of the caller's data, it contains the correlation, the tenant, and the ids of the API key and of the mail only. */
 export interface RequestLine {
@@ -134,7 +134,7 @@ export interface Log {
   /** Logs background work: how much of it failed, and why. */
   job(line: JobLine): void
   /** Logs the age of the oldest pending work. */
-  pending(work: Work, seconds: number): void
+  pending(work: WorkKind, seconds: number): void
   /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
   reconciled(line: {
     tenant: string

@@ -4,14 +4,14 @@ import { entryAt, type Item, idOfEntry, type Key, pendingKeyOf } from '../table/
 import { type DueEntry, laterEntry, retryPauses } from '../table/pending-entries.ts'
 import type { Change, Table } from '../table/table.ts'
 import {
-  asRecord,
+  asIdempotencyRecord,
   freeLease,
   type IdempotencyRecord,
   ifOwnedBy,
   type KeyedRequest,
   type PendingRecord,
   type RecordedSaga,
-} from './record.ts'
+} from './idempotency-record.ts'
 
 /**
  * The entry of a saga that the service can finish. It exists from the transaction that commits the start to the one
@@ -86,7 +86,7 @@ export async function hastenSaga(
   { table, clock }: { table: Table; clock: Clock },
 ): Promise<void> {
   const item = await table.get(entry.record)
-  const record = item && asRecord(item)
+  const record = item && asIdempotencyRecord(item)
   const old = removePendingSaga({ entry: entry.sk })
   if (!isEntryOf(entry, record)) {
     await table.transact(old)

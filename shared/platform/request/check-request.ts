@@ -12,7 +12,7 @@ import type { Caller } from '../identity/caller.ts'
 import { verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
-import { type Endpoint, type Input, isKnown, type SignedRequest } from './endpoint.ts'
+import { type Endpoint, type Input, isKnownRoute, type SignedRequest } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
 import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
@@ -48,7 +48,7 @@ export function checkRequest(
   context: Pick<RequestContext, 'route' | 'request' | 'settings' | 'startedAt' | 'environment'>,
 ): void {
   const { route, request, settings, startedAt } = context
-  if (!isKnown(route)) throw unknownRoute(context)
+  if (!isKnownRoute(route)) throw unknownRoute(context)
   checkSunset(route.operation, settings, startedAt)
   if (!route.ignoresParameters) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)

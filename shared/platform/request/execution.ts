@@ -3,12 +3,12 @@ import { Failure } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Run } from '../idempotency/decision.ts'
 import {
-  findRecord,
+  findIdempotencyRecord,
   fingerprint,
   type KeyedRequest,
   payloadMismatch,
   recordKey,
-} from '../idempotency/record.ts'
+} from '../idempotency/idempotency-record.ts'
 import { principalOf } from '../identity/caller.ts'
 import type { RequestContext, WorkContext } from './context.ts'
 import type { Endpoint, Input } from './endpoint.ts'
@@ -80,7 +80,7 @@ export async function orPayloadMismatch<Result>(
     const ofPayload = thrown instanceof Failure && /^VALIDATION\.(?!accept\.)/.test(thrown.code)
     if (!caller || !key || !ofPayload || route.idempotency === 'none') throw thrown
     const keyed = { key: recordKey(caller.tenant, principalOf(caller), routeKey(context), key) }
-    const record = await findRecord({ ...context, keyed })
+    const record = await findIdempotencyRecord({ ...context, keyed })
     if (!record) throw thrown
     const counted = await countRequest(context, { body: {} })
     const mismatch = payloadMismatch(record, thrown)

@@ -1,8 +1,8 @@
 import { type Clock, startBudget } from '../base/clock.ts'
 import { Failure } from '../base/failure.ts'
 import { recordBacklogs } from '../idempotency/backlog.ts'
+import { asIdempotencyRecord } from '../idempotency/idempotency-record.ts'
 import { isEntryOf, type PendingSaga, removePendingSaga } from '../idempotency/pending-saga.ts'
-import { asRecord } from '../idempotency/record.ts'
 import { takeOver } from '../idempotency/run-once.ts'
 import { readDue } from '../table/pending-entries.ts'
 import { inParallel, roundRobin, type Table } from '../table/table.ts'
@@ -91,7 +91,7 @@ async function finishSaga(
   table: Table,
 ): Promise<boolean> {
   const item = await table.get(entry.record)
-  const record = item && asRecord(item)
+  const record = item && asIdempotencyRecord(item)
   if (!isEntryOf(entry, record)) {
     await table.transact(removePendingSaga({ entry: entry.sk }))
     return true

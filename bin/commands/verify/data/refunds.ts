@@ -1,10 +1,10 @@
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { asRecord } from '#shared/platform/idempotency/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
+import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
 import { idOfEntry } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { RefundStatus } from '#shared/refunds/refund-states.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import { placeOf, type SharedPromise } from './promise.ts'
+import { type SharedPromise, typedOwnerOf } from './promise.ts'
 
 type RefundFact =
   | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'unsettled_entry'>; at: string }
@@ -39,7 +39,7 @@ const audited: Record<RefundStatus, readonly string[]> = {
 /** The ledger is the paid and the reversed refunds, each outcome is audited, and each pending refund is worked on. */
 export const refundPromise: SharedPromise<RefundFact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     switch (entity) {
       case 'refund': {
         const { id, status, unsettled_entry, updated_at: at, ...refund } = asRefund(item)
@@ -71,7 +71,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'open' })
         break
       case 'idempotency': {
-        const record = asRecord(item)
+        const record = asIdempotencyRecord(item)
         if (record.state !== 'pending' || record.saga.state.charge_id === undefined) break
         const { tenant_id, id } = record.saga.state
         state(String(tenant_id), `refund/${id}`, { kind: 'saga' })
@@ -142,7 +142,7 @@ function showAll(entries: readonly { kind: string; amount: number }[]): string {
 /** A payout of the provider is that of one refund. */
 export const payoutPromise: SharedPromise<{ refund: string; at: string }> = {
   facts(item, state) {
-    if (placeOf(item).entity !== 'refund') return
+    if (typedOwnerOf(item).entity !== 'refund') return
     const { id, tenant_id, account, provider_refund_id, updated_at: at } = asRefund(item)
     if (provider_refund_id !== undefined)
       state(tenant_id, `payout/${account}/${provider_refund_id}`, { refund: id, at })

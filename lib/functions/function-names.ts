@@ -20,7 +20,7 @@ export const unknownRoute = {
 const functions = join(import.meta.dirname, '../../functions')
 
 /** Returns every deployed function: its name, which is the operation of a route, mapped to its entry file. */
-export function functionEntries(): Record<string, string> {
+export function entryPoints(): Record<string, string> {
   const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight, unknownRoute]
   return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))
 }
@@ -31,7 +31,7 @@ interface FunctionCode {
   codeSha: string
 }
 
-/** The bundled functions by the names of `functionEntries`. */
+/** The bundled functions by the names of `entryPoints`. */
 export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 
 /** The environment variable of a function that holds the release of its version. */
