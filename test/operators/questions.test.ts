@@ -229,8 +229,8 @@ describe('refunds', () => {
         condition: 'none',
       })
     const refunds = await all(readRefunds, reachTo(name), { tenant: 'acme' })
-    const { entries } = await withLedger(refunds, reachTo(name))
-    expect(entries).toMatchObject([{ id, ledger: [{ amount: 100 }, { amount: -100 }] }])
+    const { lines } = await withLedger(refunds, reachTo(name))
+    expect(lines).toMatchObject([{ id, ledger: [{ amount: 100 }, { amount: -100 }] }])
     expect(await all(readLedger, reachTo(name), { tenant: 'acme' }, 1)).toHaveLength(2)
   })
 })
