@@ -18,7 +18,7 @@ import { loadSettings } from './build/settings-file.ts'
  * default profile; every other stage needs one. `-c release=ID` names the deployment, and functions get versions.
  * `-c rollout=bypass` deploys without CodeDeploy, and `-c freeze=writes|all` keeps a freeze.
  */
-async function synthesize(): Promise<void> {
+async function synthesizeApp(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const { stage, profile, ...flags } = deploymentFlags((name) => app.node.tryGetContext(name))
@@ -50,7 +50,7 @@ function environmentOf({ 'aws.environment': environment }: Settings, profile: st
 }
 
 try {
-  await synthesize()
+  await synthesizeApp()
 } catch (thrown) {
   // Errors that the person who deploys can fix are printed without a stack trace. Any other error is a bug.
   if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown

@@ -13,10 +13,14 @@ import { filesBucket } from './data/files-bucket.ts'
 import { ownKey } from './data/own-key.ts'
 import { secrets } from './data/secrets.ts'
 import { consumers } from './functions/consumers.ts'
-import { endpointFunctions, preflightFunction, unknownRouteFunction } from './functions/endpoint-functions.ts'
+import {
+  createPreflightFunction,
+  endpointFunctions,
+  unknownRouteFunction,
+} from './functions/endpoint-functions.ts'
 import type { Freeze } from './functions/freeze.ts'
 import {
-  preflight as entryOfPreflight,
+  corsPreflight as entryOfPreflight,
   unknownRoute as entryOfUnknownRoute,
   type FunctionCodes,
 } from './functions/function-names.ts'
@@ -73,7 +77,7 @@ export class CommerceStack extends Stack {
     const deployment = { stage, settings, codes, release, resources, freeze }
 
     const endpoints = endpointFunctions(this, deployment, routes)
-    const preflightHandler = preflightFunction(this, deployment, routes)
+    const preflightHandler = createPreflightFunction(this, deployment, routes)
     const preflight = invokedBy(preflightHandler, release)
     const unknownRouteHandler = unknownRouteFunction(this, deployment, routes)
     const unknownRoute = invokedBy(unknownRouteHandler, release)

@@ -2,6 +2,7 @@ import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { routes } from '#functions/routes.ts'
 import { deadLetterNames } from '#functions/subscriptions.ts'
 import { queueOutput } from '#lib/functions/function-names.ts'
+import { hourMilliseconds } from '#shared/platform/base/clock.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { type Reach, reachOf } from '../commands/ask/reach.ts'
 import type { LogLine } from '../commands/ask/search-logs.ts'
@@ -57,7 +58,6 @@ const pathsOf = new Map(routes.map(({ route }) => [route.operation, `${route.pat
 const methodOf = new Map(routes.map(({ route }) => [route.operation, route.method]))
 
 /** The time of a view without a start, in milliseconds. */
-const hourMilliseconds = 3_600_000
 
 /**
  * Reads the lines of requests. The log is searched by the rarest filter, and its lines are filtered by the others: a search by

@@ -16,8 +16,8 @@ export function entriesOf(item: Item, isDeleted = false): ConsoleEntry[] {
 
 const shown = {
   audit: ({ pk: _, sk: id, ...record }: Item): ConsoleEntry => ({ kind: 'audit', id, ...record }),
-  ledger: ({ pk: _, sk: id, kind: booking, ...record }: Item, tenant: string): ConsoleEntry => ({
-    ...record,
+  ledger: ({ pk: _, sk: id, kind: booking, ...booked }: Item, tenant: string): ConsoleEntry => ({
+    ...booked,
     ...{ kind: 'ledger', id, tenant, booking },
   }),
   refund(item: Item): ConsoleEntry {

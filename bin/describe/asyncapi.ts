@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { pingType, pingVersion } from '#shared/deliveries/delivery.ts'
 import {
   defineEvent,
@@ -12,7 +13,7 @@ import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
-import { pascalCase, withNamedSchemas } from './openapi/components.ts'
+import { withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema, opened } from './openapi/schemas.ts'
 import { ownership } from './openapi.ts'
 import { deliveredHeaders, receivedHeaders, signatureForm } from './signature.ts'

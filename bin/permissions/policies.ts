@@ -228,7 +228,7 @@ export function consolePolicy(): object {
     UseSecrets: [readKeyOfCodes],
     WorkOnTheTable: [
       onItems('ReadItems', ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:Query'], shownKinds),
-      // The record of a refund that is being paid names it. Without its entry, nobody knows the key of a record.
+      // The idempotency record of a refund that is being paid names it. Without its entry, nobody knows the key of the record.
       onItems('FindPendingRefunds', 'dynamodb:BatchGetItem', ['idempotency']),
       // The index holds only keys, whose ids name no kind.
       { Sid: 'FindByIdInAnyTenant', Action: 'dynamodb:Query', Resource: `${table}/index/*` },

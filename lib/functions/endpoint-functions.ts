@@ -12,7 +12,7 @@ import {
 import type { Settings } from '#shared/settings/register.ts'
 import { joined, tableUseOf } from '../access/table-use.ts'
 import { stoppedFunctions } from './freeze.ts'
-import { pascalCase, preflight, unknownRoute } from './function-names.ts'
+import { corsPreflight, pascalCase, unknownRoute } from './function-names.ts'
 import { provisionedExecutions } from './provisioned-concurrency.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
@@ -97,7 +97,7 @@ export function unknownRouteFunction(
 }
 
 /** Creates the function that answers preflight requests. Its environment holds the methods of each path. */
-export function preflightFunction(
+export function createPreflightFunction(
   main: Stack,
   deployment: Deployment,
   routes: readonly RouteEntry[],
@@ -106,7 +106,7 @@ export function preflightFunction(
   const all = routes.map(({ route }) => route)
   const withCookies = all.filter((route) => usesCookies(route, settings))
   return serviceFunction(main, deployment, {
-    name: preflight.name,
+    name: corsPreflight.name,
     description: 'Answer preflight requests',
     uses: [],
     timeout: requestTimeout(settings),

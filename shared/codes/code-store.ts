@@ -44,7 +44,7 @@ export function codeEtag(code: Code, settings: Settings): string {
 }
 
 /** Writes a code and the uniqueness lock of its text in the tenant. */
-export function newCode(code: Code): Write[] {
+export function createCode(code: Code): Write[] {
   return [
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
     create(lockItem(code), 'CONFLICT.code.exists'),
@@ -54,7 +54,7 @@ export function newCode(code: Code): Write[] {
 /** Returns the effects of a new code. @throws CONFLICT.code.exists at the commit if another code has its text */
 export function codeCreation(code: Code, table: Table): Pick<Revisable<never>, 'writes' | 'onConflict'> {
   return {
-    writes: newCode(code),
+    writes: createCode(code),
     async onConflict(existing) {
       if (existing?.code_id === undefined) throw fail('INTERNAL.unexpected')
       throw await textTaken(existing, code.tenant_id, table)

@@ -4,7 +4,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Failure } from '../platform/base/failure.ts'
 import { checkedAddresses, connectionTo, type Network } from '../platform/formats/fetch-file.ts'
 import type { Settings } from '../settings/register.ts'
-import { mayReach, resolverOf } from '../subscribers/subscriber-address.ts'
+import { mayReach, subscriberResolver } from '../subscribers/subscriber-address.ts'
 
 /** A call of a subscriber. */
 export interface SubscriberRequest {
@@ -30,7 +30,7 @@ const maxAnswerBytes = 1024
 /** Returns the network of subscribers: the internet, and the machine itself if deliveries.addresses permits it. */
 export function subscriberNetwork(settings: Settings): Network {
   return {
-    resolve: resolverOf(settings),
+    resolve: subscriberResolver(settings),
     mayReach: (address) => mayReach(address, settings),
     request: (url, options) => (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, options),
   }

@@ -146,7 +146,7 @@ export interface DeliveryMessage extends SubscriberRef {
  * The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time at which the sweep sends
  * its message.
  */
-export interface WaitingDelivery extends Key {
+export interface WaitingEntry extends Key {
   /** The id of the delivery. */
   delivery: string
   /** The number of its next attempt. */
@@ -165,7 +165,7 @@ export function waitingEntry(
   { sk: delivery, attempted, expires_at }: Pick<Delivery, 'sk' | 'attempted' | 'expires_at'>,
   due: number,
   clock: Pick<Clock, 'randomBytes'>,
-): WaitingDelivery & Item {
+): WaitingEntry & Item {
   const sk = `${subscriber}#${derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
 }
@@ -179,7 +179,7 @@ export function failedDeliveryEntry(tenant: string, { sk: work, expires_at }: De
 }
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */
-export function dueAt({ sk }: WaitingDelivery): number {
+export function dueAt({ sk }: WaitingEntry): number {
   return timeOf(sk.slice(sk.lastIndexOf('#') + 1))
 }
 
@@ -192,7 +192,7 @@ export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, 
 /**
  * Returns the changes that send a delivery again, and its message. It is kept for the time of a new delivery. The entry lets the
  * sweep send the message if the sender of this one does not. The resend takes the number of an attempt in progress: otherwise
- * the record of that attempt would replace the resend. Rejected if an attempt was recorded since the delivery was read.
+ * that attempt, once recorded, would replace the resend. Rejected if an attempt was recorded since the delivery was read.
  */
 export function resendDelivery(
   tenant: string,
@@ -235,7 +235,7 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
 export function replaceWaiting(
   tenant: string,
   earlier: string | undefined,
-  entry: (WaitingDelivery & Item) | undefined,
+  entry: (WaitingEntry & Item) | undefined,
 ): Change[] {
   return [
     ...(entry ? [{ item: entry, condition: 'none' as const }] : []),

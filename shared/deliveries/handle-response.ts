@@ -1,5 +1,5 @@
 import { auditPut } from '../platform/audit/audit-record.ts'
-import { timestamp } from '../platform/base/clock.ts'
+import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { moveSubscriber, type Subscriber } from '../subscribers/subscriber.ts'
 import { type SubscriberResponse, truncatedText } from './call-subscriber.ts'
@@ -21,8 +21,6 @@ interface HandledResponse {
   /** Records the result for the breaker and for the time of failures, and disables a subscriber that is gone. */
   note(): Promise<void>
 }
-
-const dayMilliseconds = 24 * 3600 * 1000
 
 /** The attempts that a delivery keeps: more than a schedule has, as an operator may send it again. */
 const keptAttempts = 30

@@ -106,7 +106,7 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
     ...replaceWaiting(message.tenant, waiting, entry),
     ...(waitsFor === 'tenant' ? [subscriberExists(message)] : []),
   ]
-  // Before the record: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
+  // Before the attempt is recorded: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
   if (trigger === 'fail') await table.put(failedDeliveryEntry(message.tenant, next, now()))
   const refusal = others.length === 0 ? await table.put(put) : await table.transact([put, ...others])
   // Another process has recorded the attempt, or the response of this one was lost.

@@ -135,7 +135,7 @@ async function call(
   })
 }
 
-/** Logs a fault of work after the record of an attempt. A message that failed now would be only repeated. */
+/** Logs a fault of work after an attempt is recorded. A message that failed now would be only repeated. */
 async function softly(change: () => Promise<void>, { log }: Context): Promise<void> {
   try {
     await change()
@@ -155,7 +155,7 @@ function parseMessage(body: string): DeliveryMessage | undefined {
   }
 }
 
-function keysOf(message: DeliveryMessage) {
+function itemKeysOf(message: DeliveryMessage) {
   const { tenant, subscriber, delivery } = message
   return {
     subscriber: keyOf(tenant, 'subscriber', subscriber),
@@ -166,7 +166,7 @@ function keysOf(message: DeliveryMessage) {
 }
 
 async function readStored(messages: readonly DeliveryMessage[], { table }: Context) {
-  const keys = messages.flatMap((message) => Object.values(keysOf(message)))
+  const keys = messages.flatMap((message) => Object.values(itemKeysOf(message)))
   const unique = new Map(keys.map((key) => [`${key.pk}|${key.sk}`, key]))
   const items = await table.getMany([...unique.values()])
   return ({ pk, sk }: Key) => items.find((item) => item.pk === pk && item.sk === sk)
@@ -181,7 +181,7 @@ function workOf(
   find: (key: Key) => Item | undefined,
   context: Context & Sending & { slot: TenantSlot },
 ): DeliveryWork | undefined {
-  const keys = keysOf(message)
+  const keys = itemKeysOf(message)
   const subscriber = find(keys.subscriber)
   const stored = find(keys.delivery)
   const known = stored && asDelivery(stored)
@@ -196,5 +196,5 @@ function workOf(
 function firstOf(message: DeliveryMessage, { settings, now }: Context): Delivery | undefined {
   if (!message.event) return undefined
   const delivery = newDelivery(message, message.event, { state: 'waiting', now: now(), settings })
-  return { ...delivery, ...keysOf(message).delivery }
+  return { ...delivery, ...itemKeysOf(message).delivery }
 }

@@ -5,7 +5,7 @@ import { pendingEntries } from '../platform/table/pending-entries.ts'
 import { inParallel } from '../platform/table/table.ts'
 import { keepSubscribedTenants, readSubscribedTenants } from '../subscribers/subscribed-tenants.ts'
 import { asSubscriber, type SubscriberRef } from '../subscribers/subscriber.ts'
-import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
+import { dueAt, type WaitingEntry, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './schedule-delivery.ts'
 import { asHealth, breakerOf, healthKey, isSlow, slotsOf } from './subscriber-health.ts'
 
@@ -118,7 +118,7 @@ async function sweepTenant(subscribers: readonly SubscriberRef[], run: SweepRun)
         if (!known) swept.left += 1
         continue
       }
-      let due: WaitingDelivery[] = []
+      let due: WaitingEntry[] = []
       try {
         const page = await readDueDeliveries(ref, run)
         if (page.length === 0) continue
@@ -154,7 +154,7 @@ export function logSweep(
 /** Returns a page of the deliveries of a subscriber that are due, longest due first. */
 async function readDueDeliveries(ref: SubscriberRef, { table, clock }: Context) {
   const range = waitingRange(ref, clock.now(), pageSize)
-  return (await table.readRange(range)).items as (Item & WaitingDelivery)[]
+  return (await table.readRange(range)).items as (Item & WaitingEntry)[]
 }
 
 /** Returns how many deliveries of a subscriber that are due may be queued now. */
@@ -180,7 +180,7 @@ async function allowanceOf(
 /** Queues deliveries, those of an allowance evenly in the minute until the next run, and removes their entries. */
 async function queue(
   { tenant, subscriber }: SubscriberRef,
-  due: readonly WaitingDelivery[],
+  due: readonly WaitingEntry[],
   { most, used }: Allowance,
   { table, send }: SweepRun,
 ): Promise<void> {

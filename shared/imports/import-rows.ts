@@ -2,7 +2,7 @@ import { readCustomer } from '../customers/customer.ts'
 import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import type { Operation, Reject } from '../operations/operation.ts'
 import { operationTransitions } from '../operations/operation-states.ts'
-import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
+import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
 import { readLines } from '../platform/formats/csv-reader.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Change, Table } from '../platform/table/table.ts'
@@ -109,7 +109,7 @@ async function count(
   const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: failed }
   const changes: Change[] = [
     { item: { ...chunkKey(id, index), succeeded, failed, expires_at }, condition: { absent: true } },
-    { ...transition(operation, 'progress', clock.now()), add },
+    { ...moveOperation(operation, 'progress', clock.now()), add },
   ]
   await table.transact(changes)
 }

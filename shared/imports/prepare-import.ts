@@ -3,7 +3,7 @@ import type { ErrorCode } from '../error-catalog.ts'
 import { endOperation } from '../operations/end-operation.ts'
 import type { Operation } from '../operations/operation.ts'
 import { isEnded } from '../operations/operation-states.ts'
-import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
+import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -87,7 +87,7 @@ async function start(
 ): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
   if (operation?.state !== 'pending') return operation
-  await table.transact([transition(operation, 'start', clock.now())])
+  await table.transact([moveOperation(operation, 'start', clock.now())])
   return findOperation(table, ref)
 }
 
@@ -149,7 +149,7 @@ async function update(
   set: Partial<Operation>,
   { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<void> {
-  await table.transact([transition(operation, 'progress', clock.now(), set, { chunks_total: 0 })])
+  await table.transact([moveOperation(operation, 'progress', clock.now(), set, { chunks_total: 0 })])
 }
 
 /**

@@ -13,7 +13,7 @@ import { type LoginSubject, loginEvent } from './login-events.ts'
 /** How long the item of a login is kept, in seconds. It only carries the event. */
 const retentionSeconds = 24 * 3600
 
-/** How much of a request's time is reserved for the record of its outcome, in milliseconds. */
+/** How much of a request's time is reserved to record its outcome, in milliseconds. */
 const recordMilliseconds = 500
 
 /**
@@ -24,12 +24,12 @@ export const refusalMilliseconds = 400
 
 /**
  * The minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment of the
- * timeout, and could try passwords without a record of the wrong ones.
+ * timeout, and could try passwords while the wrong ones are not recorded.
  */
 export const minLoginMilliseconds = refusalMilliseconds + recordMilliseconds
 
 /**
- * Logs a user in. Every rejection by the provider takes one call, one record, one response and the same minimum time,
+ * Logs a user in. Every rejection by the provider takes one call, one write, one response and the same minimum time,
  * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
  * @returns the tokens, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required

@@ -5,7 +5,7 @@ import { partialCompletion } from './end-operation.ts'
 import type { Operation } from './operation.ts'
 import { decrementCount } from './operation-count.ts'
 import { operationTransitions } from './operation-states.ts'
-import { removePendingEntry, transition } from './operation-store.ts'
+import { moveOperation, removePendingEntry } from './operation-store.ts'
 
 /** The result of canceling an operation. */
 interface Cancellation {
@@ -24,7 +24,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && operationTransitions.allows('cancel', state)) {
     const set = { completion: partialCompletion(operation), source: { kind: 'inline' as const } }
-    const canceled = transition(operation, 'cancel', now(), set, { state })
+    const canceled = moveOperation(operation, 'cancel', now(), set, { state })
     const after = { ...operation, ...set, state: 'canceled' as const }
     return {
       operation: after,
@@ -40,7 +40,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const set = { cancel_requested: 'yes' as const }
   return {
     operation: { ...operation, ...set },
-    writes: [{ ...transition(operation, 'request_cancel', now(), set), onFailure }],
+    writes: [{ ...moveOperation(operation, 'request_cancel', now(), set), onFailure }],
     audit,
   }
 }

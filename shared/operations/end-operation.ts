@@ -7,9 +7,9 @@ import { isEnded } from './operation-states.ts'
 import {
   failedOperationEntry,
   findOperation,
+  moveOperation,
   type OperationRef,
   removePendingEntry,
-  transition,
 } from './operation-store.ts'
 
 /** The end of an operation: its completion, or its failure. */
@@ -42,7 +42,7 @@ export async function endOperation(
     // The URL of a file may be a secret and is no longer needed.
     const set = { ...endOf(operation, ending), source: { kind: 'inline' as const } }
     const asRead = { chunks_done: operation.chunks_done }
-    const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
+    const ended = moveOperation(operation, ending.trigger, clock.now(), set, asRead)
     const changes = [ended, removePendingEntry(operation.id), decrementCount(operation)]
     if (ending.trigger === 'fail') changes.push(failedOperationEntry(operation, clock.now()))
     if (!(await table.transact(changes))) return { ...operation, ...set }

@@ -47,7 +47,7 @@ export function createOperation(operation: Operation, queue: Task['queue'], sett
 }
 
 /** Returns a transition of an operation as an update, with further attributes and conditions. */
-export function transition(
+export function moveOperation(
   { id, tenant_id }: Pick<Operation, 'id' | 'tenant_id'>,
   trigger: OperationTrigger,
   now: number,

@@ -1,11 +1,11 @@
 import type { Person } from '../identity/person.ts'
+import { dayMilliseconds } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { type CodeItem, type KnownSource, type SourceTime, validMilliseconds } from './code-item.ts'
 
-const dayMilliseconds = 24 * 3600_000
 /** The number of remembered sources per address, the latest success first. */
 const maxKnownSources = 20
 

@@ -1,4 +1,4 @@
-import { timestamp } from '../platform/base/clock.ts'
+import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
@@ -23,7 +23,6 @@ interface ComparedPosition extends Item {
   until: number
 }
 
-const dayMilliseconds = 24 * 3600 * 1000
 /** No part is started with less time than this. */
 const partMilliseconds = 12_000
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
-import { type Delivery, dueAt, pingType, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { type Delivery, dueAt, pingType, type WaitingEntry } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries, steadySettings } from './delivery-service.ts'
@@ -36,7 +36,7 @@ async function redeliver(attempt: number): Promise<void> {
 }
 
 const waitingUntil = async () =>
-  (await service.waiting()).map((entry) => dueAt(entry as unknown as WaitingDelivery) - service.clock.now())
+  (await service.waiting()).map((entry) => dueAt(entry as unknown as WaitingEntry) - service.clock.now())
 
 describe('a message', () => {
   test.each(['nonsense', '{"tenant":"acme","subscriber":"s"}'])(

@@ -1,7 +1,7 @@
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-names.ts'
+import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -99,7 +99,7 @@ const ofRequests: readonly Failure[] = [
       signals: crashing(functionOf(entry).name),
     }),
   ),
-  ...[preflight, unknownRoute].map(
+  ...[corsPreflight, unknownRoute].map(
     ({ name }): Failure => ({
       kind: 'Any other function behind the gateway crashes',
       before: 3,

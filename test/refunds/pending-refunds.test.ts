@@ -6,7 +6,7 @@ import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { maxPendingSagas } from '#shared/platform/idempotency/backlog.ts'
 import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
-import { addPendingSaga, firstEntry } from '#shared/platform/idempotency/pending-saga.ts'
+import { addSagaEntry, firstSagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { finishSagas, runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { entryAt, type Item, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
@@ -68,12 +68,12 @@ async function interrupt(tenant: string): Promise<Refund> {
     tenant,
   }
   const lease = { lease_id: newId(clock), lease_until: 0 }
-  const saga = { state: { ...refund }, entry: firstEntry(lease.lease_id) }
+  const saga = { state: { ...refund }, entry: firstSagaEntry(lease.lease_id) }
   const run = { operation: 'refunds.create', keyed, correlation: { id: 'corr-1', trace: {} } }
   await apply(runtime, { writes: startWrites(refund, settings) })
   await table.transact([
     { item: pendingRecord(keyed, saga, lease), condition: 'none' },
-    ...addPendingSaga(run, saga),
+    ...addSagaEntry(run, saga),
   ])
   return refund
 }

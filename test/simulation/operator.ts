@@ -1,5 +1,5 @@
 import { rotateApiKey as rotate } from '#bin/commands/api-keys/api-keys.ts'
-import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { clockOf } from '#test/support/clocks.ts'
@@ -19,7 +19,6 @@ const scopes = [
   'discounts:verify',
 ]
 const commandMilliseconds = 10_000
-const dayMilliseconds = 24 * 3600_000
 
 /** Gives a tenant its first API key. */
 export function addApiKey({ store, random, scheduler }: World, history: History, tenant: string): void {

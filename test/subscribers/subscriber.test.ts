@@ -18,7 +18,7 @@ import {
   validSecrets,
   wants,
 } from '#shared/subscribers/subscriber.ts'
-import { isSubscriberUrl, mayReach, resolverOf } from '#shared/subscribers/subscriber-address.ts'
+import { isSubscriberUrl, mayReach, subscriberResolver } from '#shared/subscribers/subscriber-address.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'
@@ -101,13 +101,13 @@ describe('the address of a subscriber', () => {
   })
 
   test('of a name that only this machine knows is found locally', async () => {
-    const addresses = await resolverOf(localSettings)('localhost')
+    const addresses = await subscriberResolver(localSettings)('localhost')
     expect(addresses.filter((one) => !mayReach(one, localSettings))).toEqual([])
     expect(addresses).not.toEqual([])
   })
 
   test('of a name is asked of name servers on AWS', () => {
-    expect(resolverOf(otherSettings)).toBe(internet.resolve)
+    expect(subscriberResolver(otherSettings)).toBe(internet.resolve)
   })
 })
 

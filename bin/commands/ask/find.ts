@@ -1,5 +1,5 @@
 import { codeTextOf } from '#shared/codes/code-text.ts'
-import { isId, timeOf } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, isId, minuteMilliseconds, timeOf } from '#shared/platform/base/clock.ts'
 import { noUnits, type Units } from '#shared/platform/base/units.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -67,8 +67,6 @@ export interface FindOptions {
   tenant?: string | undefined
 }
 
-const minuteMilliseconds = 60_000
-const dayMilliseconds = 24 * 60 * minuteMilliseconds
 /** What one answer of a list looks at, and how many answers a search reads: 100,000 items of an audit. */
 const linesAtOnce = 10_000
 const mostAnswers = 10

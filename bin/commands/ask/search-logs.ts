@@ -121,7 +121,7 @@ function lineOf({ '@timestamp': at = '', '@message': message = '' }: LogRow): Lo
   return parsedLine(message, Date.parse(`${at.replace(' ', 'T')}Z`))
 }
 
-/** Returns undefined for a line that is no record of the service, such as those of Lambda itself. */
+/** Returns undefined for a line that the service did not log, such as those of Lambda itself. */
 function parsedLine(text: string, loggedAt: number): LogLine | undefined {
   try {
     const fields = JSON.parse(text)

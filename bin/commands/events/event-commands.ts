@@ -16,7 +16,7 @@ import {
 } from '../../cli/options.ts'
 import { printFields, printLine, withProgress } from '../../cli/output.ts'
 import { onStopSignal } from '../../cli/stop-signal.ts'
-import { subscriberOperatorOf } from '../subscribers/subscriber-commands.ts'
+import { subscriberOperatorAt } from '../subscribers/subscriber-commands.ts'
 
 /** Defines the commands on published events. */
 export function defineEventCommands(define: Define): void {
@@ -96,7 +96,7 @@ function defineReplay(define: Define): void {
         throw new UsageError('--subscriber and --tenant require each other')
       if (subscriber !== undefined && tenant !== undefined) {
         const { replayDeliveries } = await import('../subscribers/deliveries.ts')
-        const operator = await subscriberOperatorOf(stack)
+        const operator = await subscriberOperatorAt(stack)
         const resent = await withProgress((report) =>
           replayDeliveries(operator, { tenant, subscriber }, { window, report }),
         )

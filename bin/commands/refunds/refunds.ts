@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { accountsOf } from '#shared/refunds/accounts.ts'
@@ -10,8 +10,6 @@ import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../../cli/options.ts'
 import { commandMilliseconds, type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
-
-const dayMilliseconds = 24 * 3600 * 1000
 
 /** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {

@@ -1,7 +1,7 @@
 import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
-import { firstIdAt } from '#shared/platform/base/clock.ts'
+import { firstIdAt, minuteMilliseconds } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import {
   type Item,
@@ -36,7 +36,6 @@ interface CarriedOver {
   removed: number
 }
 
-const minuteMilliseconds = 60_000
 /** An event may be delivered later than it occurred. */
 const deliveryMarginMilliseconds = 24 * 3600 * 1000
 
@@ -58,7 +57,7 @@ export async function carryOver({
   let blocked: string[] = []
   const firstDelivery = firstIdAt(from.getTime() - deliveryMarginMilliseconds)
   const first: Partial<Record<PartitionKind, string>> = {
-    // The record that sums equal denials has the time of its minute.
+    // The audit record that sums equal denials has the time of its minute.
     audit: firstIdAt(from.getTime() - (from.getTime() % minuteMilliseconds)),
     delivery: firstDelivery,
     'failed-delivery': firstDelivery,

@@ -6,7 +6,7 @@ import {
   pingType,
   resendDelivery,
   skipDelivery,
-  type WaitingDelivery,
+  type WaitingEntry,
   waitingRange,
 } from '#shared/deliveries/delivery.ts'
 import { type Clock, firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
@@ -42,11 +42,11 @@ async function* deliveriesOf(
 }
 
 /** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
-async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGenerator<WaitingDelivery[]> {
+async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGenerator<WaitingEntry[]> {
   for (let range = waitingRange(ref, latestTime, 100), last = ''; ; ) {
     const { items, exhausted } = await table.readRange(range)
     // The range includes the last item of the page before.
-    yield (items as (Item & WaitingDelivery)[]).filter(({ sk }) => sk !== last)
+    yield (items as (Item & WaitingEntry)[]).filter(({ sk }) => sk !== last)
     if (exhausted) return
     last = String(items.at(-1)?.sk)
     range = { ...range, low: last }

@@ -4,7 +4,7 @@ import { type Define, stack, tenant } from '../../cli/options.ts'
 import { printFields, withProgress } from '../../cli/output.ts'
 import { failedAttempt } from '../ask/query.ts'
 import { anyTenant, correlationId, from, limit, printAnswer, to, verbose } from '../ask/question-options.ts'
-import { subscriberOperatorOf } from './subscriber-commands.ts'
+import { subscriberOperatorAt } from './subscriber-commands.ts'
 
 /** Defines the commands on the deliveries of events to subscribers. */
 export function defineDeliveryCommands(define: Define): void {
@@ -24,7 +24,7 @@ function defineTest(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { testSubscriber } = await import('./test-subscriber.ts')
-      const operator = await subscriberOperatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const { accepted, ...attempt } = await withProgress((report) => {
         report('wait for the answer')
         return testSubscriber(operator, { tenant, subscriber: id })
@@ -84,6 +84,6 @@ function defineResend(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { resend } = await import('./deliveries.ts')
-      printFields({ id, state: await resend(await subscriberOperatorOf(stack), tenant, id) })
+      printFields({ id, state: await resend(await subscriberOperatorAt(stack), tenant, id) })
     })
 }

@@ -39,7 +39,7 @@ function defineCreate(define: Define): void {
     .addOption(stack)
     .action(async ({ tenant, url, events, stack }) => {
       const { createSubscriberOf } = await import('./registry.ts')
-      const operator = await subscriberOperatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const created = await withProgress((report) => {
         report('register it, and wait until its events are looked for')
         return createSubscriberOf(operator, { tenant, url, events })
@@ -79,7 +79,7 @@ function defineUpdate(define: Define): void {
       const { updateSubscriber } = await import('./registry.ts')
       const fields = { ...(url !== undefined && { url }), ...(events && { events }) }
       printFields(
-        await updateSubscriber(await subscriberOperatorOf(stack), { tenant, subscriber: id }, fields),
+        await updateSubscriber(await subscriberOperatorAt(stack), { tenant, subscriber: id }, fields),
       )
     })
 }
@@ -95,7 +95,7 @@ function defineStates(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { pauseSubscriber } = await import('./registry.ts')
-      printFields(await pauseSubscriber(await subscriberOperatorOf(stack), { tenant, subscriber: id }))
+      printFields(await pauseSubscriber(await subscriberOperatorAt(stack), { tenant, subscriber: id }))
     })
   define(
     'subscribers resume',
@@ -112,7 +112,7 @@ function defineStates(define: Define): void {
       const { resumeSubscriber } = await import('./registry.ts')
       if (skip)
         await confirm(`Drop the events that are suspended or wait of the subscriber ${id} of ${tenant}?`, yes)
-      const operator = await subscriberOperatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       printFields(
         await withProgress((report) =>
           resumeSubscriber(operator, { tenant, subscriber: id }, { skip, report }),
@@ -141,7 +141,7 @@ function defineSecrets(define: Define): void {
       const { replaceSecret } = await import('./registry.ts')
       if (overlap === 0)
         await confirm(`End the old secrets of the subscriber ${id} of ${tenant} at once?`, yes)
-      printFields(await replaceSecret(await subscriberOperatorOf(stack), { tenant, subscriber: id }, overlap))
+      printFields(await replaceSecret(await subscriberOperatorAt(stack), { tenant, subscriber: id }, overlap))
     })
   define(
     'subscribers re-encrypt',
@@ -151,7 +151,7 @@ function defineSecrets(define: Define): void {
     .addOption(stack)
     .action(async ({ stack }) => {
       const { reEncrypt } = await import('./re-encrypt.ts')
-      const operator = await subscriberOperatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const done = await withProgress((report) => reEncrypt(operator, report))
       printFields(done)
       if (done.unreadable.length > 0) process.exitCode = 1
@@ -171,13 +171,13 @@ function defineDelete(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { deleteSubscriberOf } = await import('./registry.ts')
       await confirm(`Delete the subscriber ${id} of ${tenant}?`, yes)
-      await deleteSubscriberOf(await subscriberOperatorOf(stack), { tenant, subscriber: id })
+      await deleteSubscriberOf(await subscriberOperatorAt(stack), { tenant, subscriber: id })
       printFields({ id, deleted: true })
     })
 }
 
 /** Returns the operator who runs a command on the subscribers of the deployment that --stack names. */
-export async function subscriberOperatorOf(stack: string | undefined) {
+export async function subscriberOperatorAt(stack: string | undefined) {
   const { subscriberOperatorOf } = await import('./subscriber-operator.ts')
   return subscriberOperatorOf(await stackOf(stack))
 }

@@ -17,6 +17,7 @@ import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
 import { deadLettersOutput, liveAlias, pascalCase } from '#lib/functions/function-names.ts'
 import { provisionedExecutions } from '#lib/functions/provisioned-concurrency.ts'
 import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
+import { dayMilliseconds, hourMilliseconds } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type LogRow, type Logs, logsAt } from '../stack/log-query.ts'
 import { functionNamesOf, type StackResource, stackResources } from '../stack/stack-resources.ts'
@@ -65,9 +66,6 @@ export interface Answered extends AwsAnswer {
   expected: string
   otherwise?: string
 }
-
-const hourMilliseconds = 3_600_000
-const dayMilliseconds = 24 * hourMilliseconds
 
 const questions: readonly AwsQuestion[] = [
   {

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import {
   hasBody,
@@ -8,7 +9,7 @@ import {
   takesSession,
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pascalCase, reference } from './components.ts'
+import { reference } from './components.ts'
 import { errorSchema } from './error-schema.ts'
 import type { Json } from './schemas.ts'
 

@@ -1,4 +1,4 @@
-import { derivedIdAt, isId } from '../base/clock.ts'
+import { derivedIdAt, isId, minuteMilliseconds } from '../base/clock.ts'
 import { Denial, Failure } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
 import { isEntity, keyOf, maxShards } from '../table/keys.ts'
@@ -24,7 +24,6 @@ interface DenialContext extends AuditSource {
 
 /** The equal denials in a minute that get a record each. The others share one. */
 const maxEqual = 10
-const minuteMilliseconds = 60_000
 
 /**
  * Writes the audit record of a denial, if the error is one and the caller is known.

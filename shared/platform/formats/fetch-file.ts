@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { ErrorCode } from '../../error-catalog.ts'
+import { withTimeout } from '../base/clock.ts'
 import { Failure, fail, failField } from '../base/failure.ts'
 import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public-address.ts'
 
@@ -102,7 +103,7 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
       // Only time spent waiting for the host counts.
       const asked = performance.now()
       const allowed = 1000 * Math.max(limits.graceSeconds, bytes / limits.minBytesPerSecond)
-      const { done, value: chunk } = await withTimeout(allowed - waited, 'rate', chunks.next())
+      const { done, value: chunk } = await withTimeout(chunks.next(), allowed - waited, () => tooSlow('rate'))
       if (done) break
       waited += performance.now() - asked
       bytes += chunk.length
@@ -113,15 +114,6 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
   } finally {
     answer.destroy()
   }
-}
-
-/** @throws HostFailure if the work takes longer */
-async function withTimeout<T>(milliseconds: number, limit: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooSlow(limit)), Math.max(0, milliseconds))
-  })
-  return Promise.race([work, overdue]).finally(() => clearTimeout(timer))
 }
 
 async function follow(request: FetchRequest, network: Network): Promise<IncomingMessage> {
@@ -153,7 +145,7 @@ async function responseHead(
     ask(url, addresses, anySignal, network),
   )
   try {
-    return await withTimeout(headMilliseconds, 'head', asking)
+    return await withTimeout(asking, headMilliseconds, () => tooSlow('head'))
   } catch (thrown) {
     given.abort()
     throw thrown

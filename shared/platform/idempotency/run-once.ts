@@ -21,7 +21,7 @@ import {
   type StoredResponse,
   storedResponse,
 } from './idempotency-record.ts'
-import { addPendingSaga, firstEntry, laterSaga, moveEntry, removePendingSaga } from './pending-saga.ts'
+import { addSagaEntry, firstSagaEntry, laterSaga, moveSagaEntry, removeSagaEntry } from './pending-saga.ts'
 
 /** A response, and whether it is the request's own or that of an earlier one with its key. */
 export interface Outcome {
@@ -107,11 +107,11 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
   const saga = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
-  const entry = saga.finishedBy === 'service' ? { entry: firstEntry(lease.lease_id) } : {}
+  const entry = saga.finishedBy === 'service' ? { entry: firstSagaEntry(lease.lease_id) } : {}
   const recorded = { state: { ...(saga.recorded?.(state) ?? state) }, ...entry }
   const changes = {
     guard: { item: pendingRecord(run.keyed, recorded, lease), condition: ifNewOrExpired(run) },
-    others: addPendingSaga(run, recorded),
+    others: addSagaEntry(run, recorded),
   }
   let started: Awaited<ReturnType<typeof commitDecision>>
   try {
@@ -150,7 +150,7 @@ async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state
     isExecuted = true
     const outcome = await saga.outcome(state, effect)
     const late = { ...run, table: run.tableForOutcome() }
-    stored = await commitWithRecord(late, outcome, { condition: owned, others: removePendingSaga(recorded) })
+    stored = await commitWithRecord(late, outcome, { condition: owned, others: removeSagaEntry(recorded) })
   } catch (thrown) {
     const isTransient = isRetryable(thrown)
     if (!isExecuted && !isTransient && recorded.entry === undefined) {
@@ -234,7 +234,7 @@ interface Owned {
 /** Gives a pending record another lease, and moves its entry with it. */
 function replacePending(run: KeyedRun, from: Owned, to: Owned): Promise<Refusal | undefined> {
   const put = { item: pendingRecord(run.keyed, to.saga, to.lease), condition: ifOwnedBy(from.lease) }
-  const moved = moveEntry(run, from.saga, to.saga)
+  const moved = moveSagaEntry(run, from.saga, to.saga)
   return moved.length > 0 ? run.table.transact([put, ...moved]) : run.table.put(put)
 }
 

@@ -16,7 +16,7 @@ interface AccessedOperation {
 }
 
 /** The tenants that the caller may access in this request. */
-export interface Scope {
+export interface TenantScope {
   /** The tenant of the request. */
   tenant: string
   /** True when the caller may access all tenants and names none: a read by id then searches all tenants. */
@@ -34,7 +34,7 @@ export function authorize(
   route: AccessedOperation & { access: Access },
   addressed: string | undefined,
   settings: Settings,
-): Scope {
+): TenantScope {
   const { actsAs } = settings['auth.serviceRole']
   const reach = tenantReachOf(caller.role, route.access, actsAs)
   if (reach === 'deny') {
@@ -156,7 +156,7 @@ export async function locate(
     scope,
     settings,
     isBlocked,
-  }: { table: Table; scope: Scope; settings: Settings; isBlocked: BlockCheck },
+  }: { table: Table; scope: TenantScope; settings: Settings; isBlocked: BlockCheck },
   entity: Entity,
   id: string,
   missing: ErrorCode,

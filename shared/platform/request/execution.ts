@@ -57,14 +57,14 @@ export async function keyedRequest(
   }
 }
 
-/** Returns the route of a request in the key of its record: operations that share a route share their keys. */
+/** Returns the route of a request in the key of its idempotency record: operations that share a route share their keys. */
 function routeKey({ route, settings }: Pick<RequestContext, 'route' | 'settings'>): string {
   return `${route.method} ${pathOf(route, settings)}`
 }
 
 /**
  * Returns what a step returns. If it rejects the payload of an authenticated request, no hash of this payload exists,
- * so a record of its key is one of another payload.
+ * so an idempotency record of its key is one of another payload.
  * @throws CONFLICT.idempotency.payload_mismatch instead of VALIDATION.* if the key was used, else what the step throws
  */
 export async function orPayloadMismatch<Result>(
@@ -89,7 +89,7 @@ export async function orPayloadMismatch<Result>(
   }
 }
 
-/** Returns the expiry of a record that is created now, in seconds since 1970. */
+/** Returns the expiry of an idempotency record that is created now, in seconds since 1970. */
 export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'settings'>): number {
   return Math.floor(now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
 }

@@ -12,7 +12,7 @@ type RefundFact =
   | { kind: 'lock'; at?: string }
   | { kind: 'audit'; action: string; at: string }
   /** An entry or a saga by which the service finishes a pending refund. */
-  | { kind: 'open' | 'saga'; at?: string }
+  | { kind: 'unsettled' | 'saga'; at?: string }
 
 /** What a refund and its ledger entries have in common. */
 type Payment = Pick<Refund, 'account' | 'charge_id' | 'amount' | 'currency' | 'provider_refund_id'>
@@ -43,10 +43,10 @@ export const refundPromise: SharedPromise<RefundFact> = {
     switch (entity) {
       case 'refund': {
         const { id, status, unsettled_entry, updated_at: at, ...refund } = asRefund(item)
-        const open = unsettled_entry === undefined ? {} : { unsettled_entry }
+        const unsettled = unsettled_entry === undefined ? {} : { unsettled_entry }
         state(tenant, `refund/${id}`, {
           kind: 'refund',
-          refund: { ...paymentOf(refund), status, ...open },
+          refund: { ...paymentOf(refund), status, ...unsettled },
           at,
         })
         break
@@ -68,7 +68,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         break
       }
       case 'unsettled-refund':
-        state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'open' })
+        state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'unsettled' })
         break
       case 'idempotency': {
         const record = asIdempotencyRecord(item)
@@ -110,13 +110,13 @@ export const refundPromise: SharedPromise<RefundFact> = {
     for (const needed of [audited.pending, audited[status]])
       if (!needed.some((action) => actions.includes(action)))
         broken('outcomes are audited', `it is ${status}, and the audit has no ${needed.join(' or ')}`)
-    const isWorkedOn = facts.some(({ kind }) => kind === 'open' || kind === 'saga')
+    const isWorkedOn = facts.some(({ kind }) => kind === 'unsettled' || kind === 'saga')
     if (status === 'pending' && !isWorkedOn)
       broken(
         'nothing is pending forever',
         'it is pending, and has neither a saga nor an entry among unsettled-refund',
       )
-    if (status !== 'pending' && refund.unsettled_entry && !facts.some(({ kind }) => kind === 'open'))
+    if (status !== 'pending' && refund.unsettled_entry && !facts.some(({ kind }) => kind === 'unsettled'))
       broken(
         'nothing is pending forever',
         "it lacks facts of the provider's, and has no entry among unsettled-refund",

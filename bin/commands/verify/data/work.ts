@@ -1,15 +1,13 @@
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { isEnded } from '#shared/operations/operation-states.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
-import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, minuteMilliseconds, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
-import type { PendingSaga } from '#shared/platform/idempotency/pending-saga.ts'
+import type { SagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { type Item, idOfEntry } from '#shared/platform/table/keys.ts'
 import { type ItemPromise, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 const forever = 'nothing is pending forever'
-const minuteMilliseconds = 60_000
-const dayMilliseconds = 24 * 3_600_000
 
 /** The work of an entry, and the entity that has it. */
 const working = {
@@ -61,7 +59,7 @@ export const sagaPromise: SharedPromise<{ kind: 'record' | 'entry'; sk: string; 
         state('', item.pk, { kind: 'record', sk: record.saga.entry, at: timestamp(record.lease_until) })
     }
     if (entity === 'pending-saga')
-      state('', (item as unknown as PendingSaga).record.pk, { kind: 'entry', sk: item.sk })
+      state('', (item as unknown as SagaEntry).record.pk, { kind: 'entry', sk: item.sk })
   },
   judge(facts, _, __, broken) {
     const record = facts.find(({ kind }) => kind === 'record')
