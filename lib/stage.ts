@@ -42,11 +42,8 @@ export interface Stage {
  */
 const streams = { 'events.relay': 40, 'tasks.enqueue': 40 }
 
-/**
- * One tenant's imports hold a quarter of them at most (see check-concurrency.ts). The step that ends a failed import has
- * no limit, because it must always run.
- */
-const stepLimits = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.complete': 20 }
+/** One tenant's imports hold a quarter of them at most (see check-concurrency.ts). */
+const stepLimits = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.end': 20 }
 
 const production: Omit<Stage, 'name'> = {
   keepsData: true,

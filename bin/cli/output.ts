@@ -15,7 +15,7 @@ export async function printRows(
     const all: object[] = []
     for await (const row of rows) all.push(row)
     console.log(all.length === 0 ? styleText('dim', 'There are none.') : tableText(all, columns))
-  } else for await (const row of rows) console.log(jsonOf(row))
+  } else for await (const row of rows) printJson(row)
 }
 
 /**
@@ -24,7 +24,7 @@ export async function printRows(
  */
 export function printFields(printed: object): void {
   if (!process.stdout.isTTY) {
-    console.log(jsonOf(printed))
+    printJson(printed)
     return
   }
   const fields = Object.entries(printed)
@@ -37,7 +37,13 @@ export function printFields(printed: object): void {
 export function printLine(row: object, ...columns: string[]): void {
   const fields = new Map(Object.entries(row))
   const line = columns.map((name) => printableText(fields.get(name))).join('  ')
-  console.log(process.stdout.isTTY ? line : jsonOf(row))
+  if (process.stdout.isTTY) console.log(line)
+  else printJson(row)
+}
+
+/** Prints an object as one JSON line, also on a terminal. */
+export function printJson(printed: object): void {
+  console.log(jsonOf(printed))
 }
 
 /** Returns objects as a table, or as one list of fields for each if the table is wider than the terminal. */
@@ -64,7 +70,7 @@ function listOf(one: object): string {
     .join('\n')
 }
 
-/** Returns a value without control characters, which could change the terminal, and with other unseen ones escaped. */
+/** Returns a value without control characters, which could change the terminal, and with other unseen ones escapeUnseen. */
 export function printableText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   return escapeUnseen(text.replace(/\p{Cc}/gu, ' '))

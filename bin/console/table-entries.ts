@@ -25,7 +25,7 @@ const shown = {
   },
   operation(item: Item): ConsoleEntry {
     const operation = asOperation(item)
-    const counts = operation.completion?.counts ?? countsOf(operation)
+    const counts = operation.result?.counts ?? countsOf(operation)
     return { ...operationEntry(operation), counts, progress: operationStatus(operation).progress }
   },
   delivery(item: Item, tenant: string): ConsoleEntry {
@@ -75,14 +75,14 @@ export function deliveryEntry({
 const maxRejects = 20
 
 export function operationEntry(line: OperationLine | Operation): ConsoleEntry {
-  const { id, tenant_id: tenant, state, correlation_id, updated_at, completion, error } = line
+  const { id, tenant_id: tenant, state, correlation_id, updated_at, result, error } = line
   const details = Object.entries(error?.details ?? {}).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
   const reason = error && [error.code, ...details].join(', ')
-  const rejects: Reject[] | undefined = completion?.rejects.slice(0, maxRejects)
+  const rejects: Reject[] | undefined = result?.rejects.slice(0, maxRejects)
   return {
     ...{ kind: 'operation', id, tenant, correlation_id, updated_at, state },
-    ...{ counts: completion?.counts, outcome: completion?.outcome, reason, rejects },
+    ...{ counts: result?.counts, outcome: result?.outcome, reason, rejects },
   }
 }

@@ -1,9 +1,8 @@
 import type { Role } from '../platform/identity/caller.ts'
 import { inState, type StateCondition } from '../platform/table/table.ts'
+import { liveStates } from '../settings/live-states.ts'
 import type { Settings } from '../settings/register.ts'
 
-/** The states of a code that is not deleted. */
-export const liveStates = ['draft', 'active', 'archived'] as const
 export const codeStates = [...liveStates, 'soft_deleted'] as const
 export type LiveState = (typeof liveStates)[number]
 export type CodeState = (typeof codeStates)[number]

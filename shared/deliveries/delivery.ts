@@ -1,6 +1,6 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
-import { failurePut } from '../platform/table/failure-entries.ts'
+import { type FailureEntry, failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
 import type { Change, Put, Range, StateCondition } from '../platform/table/table.ts'
 import { transitionsOf } from '../platform/table/transitions.ts'
@@ -173,9 +173,15 @@ export function waitingEntry(
 /** How late a message may be, in milliseconds. An entry that replaces one that may be lost is due so much later. */
 export const lateMilliseconds = 60_000
 
-/** Writes the entry of a delivery that fails. @param now milliseconds since 1970 */
-export function failedDeliveryEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
-  return failurePut('failed-delivery', { tenant, work, expires_at }, now)
+/** Returns the write of the entry of a delivery that fails. The entry has the time of its last attempt. */
+export function failedDeliveryEntry(tenant: string, { sk: work, expires_at, attempts }: Delivery): Put {
+  const at = Date.parse(attempts.at(-1)?.at ?? '')
+  return failurePut('failed-delivery', { tenant, work, expires_at }, at)
+}
+
+/** Returns whether an entry is that of the latest failure of a failed delivery: one that was sent again has several. */
+export function isLatestFailure({ sk, tenant }: FailureEntry, delivery: Delivery): boolean {
+  return failedDeliveryEntry(tenant, delivery).item.sk === sk
 }
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */

@@ -107,7 +107,7 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
     ...(waitsFor === 'tenant' ? [subscriberExists(message)] : []),
   ]
   // Before the attempt is recorded: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
-  if (trigger === 'fail') await table.put(failedDeliveryEntry(message.tenant, next, now()))
+  if (trigger === 'fail') await table.put(failedDeliveryEntry(message.tenant, next))
   const refusal = others.length === 0 ? await table.put(put) : await table.transact([put, ...others])
   // Another process has recorded the attempt, or the response of this one was lost.
   const stored = refusal?.existing && asDelivery(refusal.existing)

@@ -22,11 +22,16 @@ export function amountOff(
   settings: Settings,
 ): number | undefined {
   const { rounding, cappedAtCart } = settings['discount.amount']
-  if (pricing.kind === 'fixed' && pricing.currency !== cart.currency) return undefined
-  const exact =
-    pricing.kind === 'fixed'
-      ? new Big(pricing.value)
-      : new Big(cart.amount_minor).times(pricing.value).div(100)
-  const whole = exact.round(0, roundings[rounding]).toNumber()
+  if ('currency' in pricing && pricing.currency !== cart.currency) return undefined
+  const whole = exactAmount(pricing, cart.amount_minor).round(0, roundings[rounding]).toNumber()
   return cappedAtCart ? Math.min(whole, Math.max(0, cart.amount_minor - earlierDiscounts)) : whole
+}
+
+function exactAmount(pricing: Pricing, amountMinor: number): Big {
+  switch (pricing.kind) {
+    case 'percentage':
+      return new Big(amountMinor).times(pricing.value).div(100)
+    case 'fixed':
+      return new Big(pricing.value)
+  }
 }

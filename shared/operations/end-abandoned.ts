@@ -3,7 +3,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
 import { pendingEntries } from '../platform/table/pending-entries.ts'
 import { inParallel, roundRobin, type Table } from '../platform/table/table.ts'
-import { endOperation, partialCompletion } from './end-operation.ts'
+import { endOperation, endUnfinished } from './end-operation.ts'
 import type { OperationRef } from './operation-store.ts'
 
 /**
@@ -97,13 +97,7 @@ async function check(
       return 'started'
     }
   }
-  await endOperation(
-    ref,
-    (operation) =>
-      operation.cancel_requested === 'yes'
-        ? { trigger: 'cancel', completion: partialCompletion(operation) }
-        : { trigger: 'fail', failure: fail(late ? 'DEPENDENCY.timeout' : 'TRANSIENT.error') },
-    { table, clock },
-  )
+  const failure = fail(late ? 'DEPENDENCY.timeout' : 'TRANSIENT.error')
+  await endOperation(ref, (operation) => endUnfinished(operation, failure), { table, clock })
   return 'ended'
 }

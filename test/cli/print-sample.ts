@@ -1,5 +1,5 @@
 import { UsageError } from '#bin/cli/options.ts'
-import { confirm, printFields, printRows, withProgress } from '#bin/cli/output.ts'
+import { confirm, printFields, printJson, printRows, withProgress } from '#bin/cli/output.ts'
 
 const records = [
   { id: 'a', at: '2026-01-31', after: { role: 'Admin' } },
@@ -14,6 +14,7 @@ const samples: Record<string, () => Promise<void>> = {
   wide: () => printRows(records.map((record) => ({ ...record, text: 'x'.repeat(100) }))),
   escape: () => printRows([{ text: '\u001b[31mred' }]),
   unseen: () => printRows([{ text: 'a\u202eb\u200dc\u{e0041}' }]),
+  json: async () => printJson({ text: '\u001b[31ma\u202eb\u009bc' }),
   record: async () => printFields({ outcome: 'PARTIAL', rejects: [{ row: 2, code: 'VALIDATION.email' }] }),
   confirm: async () => {
     await confirm('Delete it?', undefined)

@@ -12,7 +12,8 @@ const markdownIn = (folder: string) =>
     .map((name) => `${folder}/${name}`)
 const guides = markdownIn('docs/guides')
 const pages = ['README.md', ...markdownIn('docs'), ...guides]
-const described = [...pages, 'CHANGELOG.md', 'client/README.md', ...markdownIn('test/bench')]
+const others = ['docs/decisions', '.github', 'test/bench'].flatMap(markdownIn)
+const described = [...pages, 'CHANGELOG.md', 'client/README.md', ...others]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const { version } = JSON.parse(read('package.json'))
 /** Returns the anchors of the headings of a page. */

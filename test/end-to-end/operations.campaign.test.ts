@@ -438,8 +438,8 @@ test('a legal hold is set, listed and released', async () => {
   expect(page.left).toEqual([])
 })
 
-test('the first Admin of a second region is created, and logs in', async () => {
-  const page = await procedure('Region or account lost')
+test('the first Admin is created, and logs in', async () => {
+  const page = await procedure('8. First Admin', 'docs/deployment.md')
   placeholders['read -rs PASSWORD'] = `PASSWORD='${password}'`
   await page.next('read -rs PASSWORD')
   const body = { email: 'admin@acme.cloud', password }

@@ -61,7 +61,6 @@ export const exceptions: readonly Exception[] = [
   { check: 'CKV_AWS_119', stage: 'dev', reason: ownKeyReason },
   { check: 'CKV_AWS_149', stage: 'dev', reason: ownKeyReason },
   { check: 'CKV_AWS_158', stage: 'dev', reason: ownKeyReason },
-  { check: 'CKV_AWS_26', stage: 'dev', reason: ownKeyReason },
   { check: 'CKV_AWS_27', stage: 'dev', reason: ownKeyReason },
 ]
 

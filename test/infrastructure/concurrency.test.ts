@@ -29,7 +29,7 @@ const slow = [
   'codes.import',
   'imports.create',
 ]
-const background = [...queued, ...streamed, ...steps.filter(({ step }) => step !== 'fail'), unknownRoute]
+const background = [...queued, ...streamed, ...steps, unknownRoute]
 const limited = [...slow, ...background.map(({ name }) => name)]
 
 describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) => {
@@ -116,7 +116,7 @@ describe('a profile is refused', () => {
       { 'imports.inProgressPerTenant': 5 },
       { 'imports.inProgressPerTenant': 6 },
       'imports.inProgressPerTenant … 6 … imports.prepare … 5',
-      'imports.inProgressPerTenant … 6 … imports.complete … 5',
+      'imports.inProgressPerTenant … 6 … imports.end … 5',
       'imports.inProgressPerTenant … 30 … imports.rows … 5',
     ],
     [

@@ -40,7 +40,7 @@ describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }
   })
 
   test('the workflow invokes aliases', () => {
-    const steps = names.filter((name) => /^imports\.(prepare|rows|complete|fail)$/.test(name))
+    const steps = names.filter((name) => /^imports\.(prepare|rows|end)$/.test(name))
     expect(aliasesIn(propertiesOf(template, 'ImportMachine'))).toEqual(steps.map(aliasOf).sort())
   })
 

@@ -168,9 +168,7 @@ describe.each([...declaredUses()])('%s', (name, { uses, table }) => {
       texts.get(name)?.includes(`// shared/${file}.ts\n`),
     )
     const permitted = Object.keys(adapters).filter((file) => adapters[file]?.some((use) => uses.has(use)))
-    // The wrapper of all steps brings the files, which this step does not use.
-    const unused = name === 'imports.fail' ? ['platform/aws/s3-files'] : []
-    expect(contained.filter((file) => !unused.includes(file))).toEqual(permitted)
+    expect(contained).toEqual(permitted)
   })
 })
 

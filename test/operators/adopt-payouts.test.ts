@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payouts.ts'
 import { rangeOf } from '#bin/commands/refunds/refunds.ts'
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { claimPayout } from '#shared/refunds/payout-claim.ts'
 import type { ProviderRefund, ProviderRefunds } from '#shared/refunds/provider-refunds.ts'
@@ -12,6 +11,7 @@ import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { findRefund, startWrites } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import { apply } from '#test/refunds/apply.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -141,7 +141,7 @@ describe('a payout of a refund that is gone', () => {
   })
 
   test('publishes its event', () => {
-    const events = itemsOf('refund').flatMap((item) => publishedEvents(item))
+    const events = itemsOf('refund').flatMap(eventsOf)
     expect(events).toMatchObject([{ type: 'refund.succeeded', data: { id: refund.id, tenant_id: tenant } }])
   })
 

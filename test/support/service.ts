@@ -229,9 +229,14 @@ function tableFor({ client, transit }: ServiceOptions): string | Promise<string>
   return transit ? newMemoryTable() : newTable()
 }
 
-export async function endpointOf({ folder }: RouteEntry): Promise<Endpoint> {
-  const { endpoint } = await import(`#functions/${folder}/handler.ts`)
-  return endpoint
+/** Returns the endpoint of a route, as its function serves it. */
+export async function endpointOf({ route, folder, sharedFunction }: RouteEntry): Promise<Endpoint> {
+  const file = `functions/${sharedFunction ?? folder}/handler.ts`
+  const { endpoint, endpoints = [endpoint] }: { endpoint: Endpoint; endpoints?: readonly Endpoint[] } =
+    await import(`#${file}`)
+  const served = endpoints.find((one) => one.route === route)
+  if (!served) throw new Error(`add the endpoint of ${route.operation} to ${file}`)
+  return served
 }
 
 interface ListedEndpoint {

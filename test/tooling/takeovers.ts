@@ -33,6 +33,9 @@ const permitted: Readonly<Partial<Record<Right, string>>> = {
   'rejects.read': 'read rejects',
 }
 
+/** The kinds of items that most roles use, and that the page names once. */
+const common: readonly PartitionKind[] = ['api_key', 'audit', 'blocked-tenants']
+
 const reading: readonly TableCall[] = ['get', 'getMany', 'query']
 const changing: readonly TableCall[] = ['put', 'update', 'delete', 'insert']
 
@@ -55,7 +58,12 @@ function takeovers(): string {
 
 function named(items: TableUse, calls: readonly TableCall[]): string {
   const kinds = new Set<PartitionKind>(calls.flatMap((call) => items[call] ?? []))
-  return [...kinds].sort().join(', ') || '–'
+  return (
+    [...kinds]
+      .filter((kind) => !common.includes(kind))
+      .sort()
+      .join(', ') || '–'
+  )
 }
 
 function phrases(uses: readonly Right[]): string {

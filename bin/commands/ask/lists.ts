@@ -1,5 +1,5 @@
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { asDelivery, type Delivery } from '#shared/deliveries/delivery.ts'
+import { asDelivery, type Delivery, isLatestFailure } from '#shared/deliveries/delivery.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
@@ -78,7 +78,7 @@ const operationFields = [
   'correlation_id',
   'created_at',
   'updated_at',
-  'completion',
+  'result',
   'error',
 ] as const satisfies (keyof Operation)[]
 /** An operation without the address of its file. */
@@ -143,7 +143,9 @@ export const readDeliveries: ReadLines<DeliveryLine> = async (reach, query) => {
   }
   if (query.tenant !== undefined) return readTenant(reach, query, 'delivery', lineOf)
   requireTenantUnless(query, 'failed')
-  return readFailed(reach, query, { kind: 'failed-delivery', entity: 'delivery' }, lineOf)
+  return readFailed(reach, query, 'failed-delivery', (item, entry) =>
+    isLatestFailure(entry, asDelivery(item)) ? lineOf(item) : undefined,
+  )
 }
 
 /** Without a tenant: the failed operations of all tenants, by the time of the failure. */
@@ -156,7 +158,7 @@ export const readOperations: ReadLines<OperationLine> = async (reach, query) => 
   }
   if (query.tenant !== undefined) return readTenant(reach, query, 'operation', lineOf)
   requireTenantUnless(query, 'failed')
-  return readFailed(reach, query, { kind: 'failed-operation', entity: 'operation' }, lineOf)
+  return readFailed(reach, query, 'failed-operation', lineOf)
 }
 
 /** Looks at the messages of `target`, or of all queues. They stay there. */
@@ -243,22 +245,24 @@ function readTenant<Line>(
   )
 }
 
-/** Reads the entries of failures, and the work that has failed since: work that was tried again may have succeeded. */
-function readFailed<Line extends { id: string }>(
+/** Reads the entries of failures, and the work that is failed: what was tried again may have succeeded. */
+function readFailed<Line>(
   reach: Reach,
   query: LineQuery,
-  { kind, entity }: { kind: 'failed-operation' | 'failed-delivery'; entity: Entity },
-  lineOf: (item: Item) => Line | undefined,
+  kind: 'failed-operation' | 'failed-delivery',
+  lineOf: (item: Item, entry: FailureEntry) => Line | undefined,
 ): Promise<LineAnswer<Line>> {
-  const seen = new Set<string>()
+  const entity = kind === 'failed-delivery' ? 'delivery' : 'operation'
   return counted(reach, (table) =>
-    readLatest(table, failurePartitionsOf(kind), query, async (entries) => {
-      const keys = (entries as FailureEntry[]).map(({ tenant, work }) => keyOf(tenant, entity, work))
-      const items = await itemsInOrder(table, keys)
-      return items.map((item) => {
-        const isNew = item !== undefined && item.state === 'failed' && !seen.has(item.pk + item.sk)
-        if (isNew) seen.add(item.pk + item.sk)
-        return isNew ? lineOf(item) : undefined
+    readLatest(table, failurePartitionsOf(kind), query, async (items) => {
+      const entries = items as FailureEntry[]
+      const work = await itemsInOrder(
+        table,
+        entries.map(({ tenant, work }) => keyOf(tenant, entity, work)),
+      )
+      return entries.map((entry, at) => {
+        const item = work[at]
+        return item?.state === 'failed' ? lineOf(item, entry) : undefined
       })
     }),
   )

@@ -1,7 +1,7 @@
 import { Option } from '@commander-js/extra-typings'
-import { operationStates } from '#shared/operations/operation-states.ts'
+import { operationStates } from '#shared/operations/operation.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
-import { printFields, printLine } from '../../cli/output.ts'
+import { printFields, printJson, printLine } from '../../cli/output.ts'
 import {
   anyTenant,
   correlationId,
@@ -41,7 +41,7 @@ function defineFind(define: Define): void {
       const time = { from: from?.getTime(), to: to?.getTime() }
       const timeline = await find(await reachAt(stack), what, { ...time, tenant })
       const { found, entries, read } = timeline
-      if (json) console.log(JSON.stringify(timeline))
+      if (json) printJson(timeline)
       else {
         printFields({ found })
         for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')
@@ -97,7 +97,7 @@ function defineOperations(define: Define): void {
     .addOption(stack)
     .action(async ({ tenant, status, correlationId, ...options }) => {
       const { readOperations } = await import('./lists.ts')
-      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'completion', 'error']
+      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'result', 'error']
       await printAnswer(readOperations, options, { tenant, status, correlationId }, { columns })
     })
 }

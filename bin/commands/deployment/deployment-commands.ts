@@ -77,7 +77,7 @@ async function printFirstAnswers(name: string | undefined, settings: Settings): 
     printFields(answered)
     if (answered.state === 'differs') process.exitCode = 1
   }
-  for (const question of byHand) printFields({ question, state: 'by_hand', see: 'docs/deployment.md' })
+  for (const { question, ...how } of byHand) printFields({ question, state: 'by_hand', ...how })
 }
 
 /** Prints what the stored data breaks, and what was checked. */

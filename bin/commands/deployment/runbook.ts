@@ -67,11 +67,11 @@ belongs to a role for emergencies only:
 Log group \`STACK…-AccessLog…\`:
 
 ${fenced('', 'fields unmask(sourceIp) as address\n| stats count(*) as requests by address, route, status\n| sort requests desc\n| limit 20')}
-Block an address within a minute, and admit it again later:
+Block an address within a minute, and admit it again later. Deployments leave it blocked:
 
 ${fenced('sh', 'npx commerce addresses block ADDRESS --stack STACK\nnpx commerce addresses list --stack STACK\nnpx commerce addresses unblock ADDRESS --stack STACK')}
 If the web ACL rejects legitimate callers, set \`limits.webAcl.action\` to \`count\` and deploy: its rules then only count, and
-blocked addresses stay blocked.
+blocked addresses stay blocked. Correct the limits by the metrics of the rules, and go back to \`block\`.
 
 The most used and the throttled keys of the table, if \`storage.contributorInsights\` is true: the console of DynamoDB, page
 ‘Monitor’ of the table.

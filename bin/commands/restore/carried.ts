@@ -63,7 +63,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   operation_count: 'restored',
   file_reservation: 'restored',
   import_chunk: 'restored',
-  import_pace: 'restored',
+  import_rate: 'restored',
   'pending-operation': 'restored',
   'failed-operation': 'restored',
   // Sent mails, and what ends within minutes: one-time codes, counters of attempts.

@@ -1,5 +1,5 @@
 import { removeHoldCount, requireNoHolds } from '#shared/holds/legal-hold.ts'
-import { cancelOperation } from '#shared/operations/cancel-operation.ts'
+import { cancelOperation } from '#shared/operations/end-operation.ts'
 import { findOperation } from '#shared/operations/operation-store.ts'
 import { blockMilliseconds } from '#shared/platform/identity/blocked-tenants.ts'
 import {

@@ -309,13 +309,39 @@ const questions: readonly AwsQuestion[] = [
   },
 ]
 
-/** What a person asks, because it needs a failure or a drill. docs/deployment.md says how. */
-export const byHand: readonly string[] = [
-  'Does a failed deployment delete the versions that it published?',
-  'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
-  'Does each tenant have its own message group in the queue of published events?',
-  'Does a restored table name its source, and how long does a restore take?',
-  'May an operator export the table into the bucket?',
+/** The questions that a person asks, because they need a failure or a drill. */
+export const byHand: readonly (Omit<AwsQuestion, 'ask'> & { ask: string })[] = [
+  {
+    question: 'Does a failed deployment delete the versions that it published?',
+    ask: "Once CodeDeploy has taken a deployment back: aws lambda list-versions-by-function --function-name FUNCTION --query 'Versions[].Version'",
+    expected: 'the new versions are gone',
+    otherwise: 'check before a rollback that npx commerce releases does not name the failed release',
+  },
+  {
+    question: 'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
+    ask: 'Let a subscriber fail until a retry is delayed by several minutes, then: aws cloudwatch get-metric-statistics --namespace AWS/SQS --metric-name ApproximateAgeOfOldestMessage --dimensions Name=QueueName,Value=QUEUE_NAME --statistics Maximum --period 60 --start-time TIME --end-time TIME, for the queue deliveries',
+    expected: 'at most 900 s, or more if a retry is also late',
+    otherwise:
+      'if it does not grow during a delay, lower the threshold of the alarm on late deliveries in lib/monitoring to 900 s',
+  },
+  {
+    question: 'Does each tenant have its own message group in the queue of published events?',
+    ask: 'Disable the event source mapping of deliveries.create (aws lambda update-event-source-mapping --uuid UUID --no-enabled), create an order, and enable it again after: aws sqs receive-message --queue-url QUEUE_URL --message-system-attribute-names MessageGroupId, with the output PublishedEventsQueueUrl',
+    expected: 'the group is the name of the tenant',
+    otherwise: 'report it to AWS: many events of one tenant delay the events of others',
+  },
+  {
+    question: 'Does a restored table name its source, and how long does a restore take?',
+    ask: 'Play the restores of docs/operations.md, and write their times into its section Losses',
+    expected: 'npx commerce table carry-over accepts the table',
+    otherwise: 'nothing is changed: correct assertRestoredFrom in bin/commands/restore/carry-over.ts',
+  },
+  {
+    question: 'May an operator export the table into the bucket?',
+    ask: 'npx commerce verify --data, with the credentials of an operator',
+    expected: 'it exits with 0',
+    otherwise: 'if it was denied an action, allow it in bin/permissions/command-actions.ts',
+  },
 ]
 
 /** Returns the access to a stack, with the credentials of the environment. */

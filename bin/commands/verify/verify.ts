@@ -5,7 +5,7 @@ import { route as readOperation } from '#functions/operations/read-operation/rou
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
 import { route as readOrder } from '#functions/orders/read-order/route.ts'
-import { importTypes } from '#shared/imports/import-request.ts'
+import { importTypes } from '#shared/imports/create-import.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'

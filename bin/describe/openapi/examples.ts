@@ -93,13 +93,16 @@ export function withExample(parameter: Json): Json {
   return { ...parameter, example: items ? [one] : one }
 }
 
-function exampleOfValue(name: string, { default: standard, enum: members, type, format }: Json): unknown {
+function exampleOfValue(name: string, schema: Json): unknown {
+  const { default: standard, enum: members, type, format, pattern } = schema
   const [field = ''] = name.split('.')
   const known = [parameters[name], standard, (members as unknown[] | undefined)?.[0], values[field]]
   const example = known.find((one) => one !== undefined)
   if (example !== undefined && typeof example !== 'function') return example
   if (type === 'boolean') return false
   if (format === 'date-time') return values.created_at
+  // Any text is valid, and the example of a text in a response is its name, too.
+  if (type === 'string' && format === undefined && pattern === undefined) return field
   throw new Error(`add an example of the parameter ${name} to bin/describe/openapi/examples.ts`)
 }
 

@@ -3,4 +3,6 @@ import { endpoint as replace } from '../replace-code/handler.ts'
 import { endpoint as update } from '../update-code/handler.ts'
 
 /** PATCH and PUT /codes/{id}. */
-export const handler = httpFunction([update, replace])
+export const endpoints = [update, replace]
+
+export const handler = httpFunction(endpoints)

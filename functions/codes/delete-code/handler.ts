@@ -4,4 +4,6 @@ import { endpoint as hardDelete } from '../hard-delete-code/handler.ts'
 import { endpoint as softDelete } from '../soft-delete-code/handler.ts'
 
 /** DELETE /codes/{id}, with and without force=true. */
-export const handler = httpFunction([hardDelete, softDelete], { secret: readSecret })
+export const endpoints = [hardDelete, softDelete]
+
+export const handler = httpFunction(endpoints, { secret: readSecret })

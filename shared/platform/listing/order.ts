@@ -74,14 +74,16 @@ function idOrder({ table, tenant, listing, query, shards }: OrderSource): SortOr
   }
 }
 
-/** Returns the largest id in a range. */
+/** Returns the largest id in a range, by one item of each partition: a unit each, whatever their sizes. */
 async function newestId(
   table: Table,
   partitions: readonly string[],
   ids: Bounds,
 ): Promise<string | undefined> {
-  const { items } = await rangeReader(table, partitions, { ...ids, descending: true })(1)
-  return items[0]?.sk
+  const range = { ...ids, descending: true, limit: 1 }
+  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
+  const newest = reads.flatMap(({ items }) => items.map(({ sk }) => sk))
+  return newest.sort().at(-1)
 }
 
 /** Returns the ids that filters name, in their order; undefined without such a filter. */

@@ -11,7 +11,7 @@ interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined
-  /** The newest id of the session; known on its first page only. */
+  /** The newest id of the session; known on the first page of several only. */
   newest: string | undefined
 }
 
@@ -63,8 +63,10 @@ async function readOn(list: ListRead, order: SortOrder, position: Position | und
     snapshotBound,
     skip,
   })
-  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead.
-  const newest = position ? undefined : await order.newest(reading.first)
+  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead. A session of one page has
+  // no cursor that needs it.
+  const isWhole = reading.end === 'exhausted' && reading.skipped === undefined
+  const newest = position || isWhole ? undefined : await order.newest(reading.first)
   const until = snapshotBound ?? larger(lastIdAt(now), newest ?? '')
   const [begin] = endsOf(order, descending, until)
   // Skipped items belong to the pages before.
@@ -185,12 +187,12 @@ async function read(list: ListRead, order: SortOrder, task: ReadSpan): Promise<K
 const largestPlainRead = 2 * maxPageSize
 
 /**
- * Returns the number of items to read next. The first read takes what is wanted, the next ones what is likely to hold it by
+ * Returns the number of items to read next. The first read takes what is wanted, if any page may read so many, the next ones what is likely to hold it by
  * the density of matches so far. Each read makes a request of every shard, so reads are few: they grow at least fourfold.
  */
 function nextRead(so: { wanted: number; read: number; found: number; round: number }): number {
   const { wanted, read, found, round } = so
-  if (read === 0) return wanted
+  if (read === 0) return Math.min(wanted, largestPlainRead)
   // As if the next item matched: before the first match, the density is low and not 0.
   const density = (found + 1) / (read + 1)
   const deviation = Math.sqrt(wanted * (1 - density))

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { importColumns } from '../import-columns.ts'
+import { liveStates } from '../live-states.ts'
 import {
   count,
   currency,
@@ -14,7 +15,7 @@ import {
   text,
 } from '../setting.ts'
 
-const state = v.picklist(['draft', 'active', 'archived'])
+const state = v.picklist(liveStates)
 const pricingRule = { rule_id: v.string(), combinable_with_gift_card: v.boolean() }
 const pricing = v.variant('kind', [
   v.strictObject({
@@ -55,7 +56,7 @@ export const codes = {
   'codes.initialState': setting('product', 'First state of a code', state),
   'codes.transitions': setting(
     'product',
-    'Transitions among draft, active and archived that an update by an Admin may make',
+    'Transitions between states that an update by an Admin may make; a delete and a restore are none',
     list(
       v.pipe(
         v.strictObject({ from: state, to: state }),

@@ -32,19 +32,25 @@ function amountOf(
   settings: Settings,
 ): number | undefined {
   const { rounding, cappedAtCart } = settings['discount.amount']
-  if (rule.kind === 'fixed' && rule.currency !== currency) return undefined
-  const amount =
-    rule.kind === 'fixed'
-      ? rule.value
-      : divided(
-          BigInt(total) * BigInt(rule.value.toFixed(digits).replace('.', '')),
-          100n * 10n ** BigInt(digits),
-          rounding,
-        )
+  if ('currency' in rule && rule.currency !== currency) return undefined
+  const amount = uncapped(rule, total, rounding)
   return cappedAtCart ? Math.min(amount, Math.max(0, left)) : amount
 }
 
-function divided(value: bigint, by: bigint, rounding: Settings['discount.amount']['rounding']): number {
+type Rounding = Settings['discount.amount']['rounding']
+
+function uncapped(rule: Pricing, total: number, rounding: Rounding): number {
+  switch (rule.kind) {
+    case 'percentage': {
+      const share = BigInt(rule.value.toFixed(digits).replace('.', ''))
+      return divided(BigInt(total) * share, 100n * 10n ** BigInt(digits), rounding)
+    }
+    case 'fixed':
+      return rule.value
+  }
+}
+
+function divided(value: bigint, by: bigint, rounding: Rounding): number {
   const [whole, twice] = [value / by, (value % by) * 2n]
   const isHalf = twice === by
   const isUp = isHalf ? rounding === 'half-up' || (rounding === 'half-even' && whole % 2n === 1n) : twice > by

@@ -1,5 +1,5 @@
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
-import { isEnded } from '#shared/operations/operation-states.ts'
+import { isEnded } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
 import { dayMilliseconds, minuteMilliseconds, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
@@ -111,10 +111,10 @@ function setAt({ set_at }: Item): { at?: string } {
 /** An operation counts each of its rows once. */
 export const rowsPromise: ItemPromise = (item, _, broken) => {
   if (typedOwnerOf(item).entity !== 'operation') return
-  const { state, chunks_done, chunks_total, rows_succeeded, rows_failed, completion } = asOperation(item)
+  const { state, chunks_done, chunks_total, rows_succeeded, rows_failed, result } = asOperation(item)
   if (chunks_done > chunks_total)
     broken('each row counts once', `${chunks_done} of ${chunks_total} chunks are done`)
-  const { succeeded, failed, total } = completion?.counts ?? { succeeded: 0, failed: 0, total: 0 }
+  const { succeeded, failed, total } = result?.counts ?? { succeeded: 0, failed: 0, total: 0 }
   const isWhole = succeeded === rows_succeeded && failed === rows_failed && total === succeeded + failed
   if (state === 'succeeded' && !isWhole)
     broken(
