@@ -24,7 +24,7 @@ interface WorkingStep {
 }
 
 /** Creates one function for each step. */
-export function stepFunctions(
+export function importStepFunctions(
   scope: Construct,
   deployment: Deployment,
   steps: readonly StepEntry[],

@@ -8,7 +8,7 @@ import { liveStates } from '../settings/live-states.ts'
 import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
-import { type LiveState, stateAfterRestore, states } from './code-states.ts'
+import { codeStates, type LiveState, stateAfterRestore } from './code-states.ts'
 import { CodeText } from './code-text.ts'
 
 /** A discount code. */
@@ -32,7 +32,7 @@ export const Code = defineResource({
     soft_deleted: v.boolean(),
     created_at: utc,
     updated_at: utc,
-    state: v.picklist(states),
+    state: v.picklist(codeStates),
     // Incremented by each change; conditional writes use it.
     version: v.pipe(v.number(), v.integer()),
   },

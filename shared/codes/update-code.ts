@@ -7,7 +7,7 @@ import { liveStates } from '../settings/live-states.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
-import { mayMove, mayStart, updateTrigger } from './code-states.ts'
+import { mayStart, mayUpdateState, updateTrigger } from './code-states.ts'
 import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {
@@ -63,8 +63,8 @@ function checkMayChange({ state }: CodeChanges, trigger: 'update' | 'admin_updat
 }
 
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
-  if (to === undefined || to === state || mayMove(state, to, settings)) return
-  const allowed = liveStates.filter((one) => mayMove(state, one, settings))
+  if (to === undefined || to === state || mayUpdateState(state, to, settings)) return
+  const allowed = liveStates.filter((one) => mayUpdateState(state, one, settings))
   throw failField('CONFLICT.code.transition', 'state', {
     reason: 'transition',
     allowed,

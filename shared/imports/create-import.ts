@@ -1,5 +1,10 @@
 import * as v from 'valibot'
-import { newOperation, type Operation, type OperationStatus, statusOf } from '../operations/operation.ts'
+import {
+  newOperation,
+  type Operation,
+  type OperationStatus,
+  operationStatus,
+} from '../operations/operation.ts'
 import {
   checkInProgressLimit,
   createOperation,
@@ -127,7 +132,7 @@ function startImport(
 }
 
 function accepted(operation: Operation): Decision<OperationStatus> {
-  return { status: 202, body: statusOf(operation), location: `/operations/${operation.id}` }
+  return { status: 202, body: operationStatus(operation), location: `/operations/${operation.id}` }
 }
 
 async function* piecesOf(bytes: Uint8Array) {

@@ -1,5 +1,5 @@
 import { type Ending, endOperation, endUnfinished } from '../operations/end-operation.ts'
-import { countsOf, type Operation, outcomeOf, type Reject } from '../operations/operation.ts'
+import { resultOutcome, countsOf, type Operation, type Reject } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
@@ -34,7 +34,7 @@ async function endFinished(operation: Operation, context: Context): Promise<Endi
   if (!isWhole && cancel_requested === 'no') return { trigger: 'fail', failure: fail('TRANSIENT.error') }
   const counts = countsOf(operation)
   const rejects = await writeRejects(operation, context)
-  const result = { outcome: outcomeOf(counts, isWhole), counts, ...rejects }
+  const result = { outcome: resultOutcome(counts, isWhole), counts, ...rejects }
   return { trigger: isWhole ? 'succeed' : 'cancel', result }
 }
 

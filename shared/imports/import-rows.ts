@@ -1,7 +1,7 @@
 import { readCustomer } from '../customers/customer.ts'
 import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
-import { mayMove, type Operation, type Reject } from '../operations/operation.ts'
-import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
+import { type Operation, operationTransitions, type Reject } from '../operations/operation.ts'
+import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
 import { readLines, type StreamedRow, streamRows } from '../platform/formats/csv-reader.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Key } from '../platform/table/keys.ts'
@@ -64,7 +64,11 @@ export async function importRows(ref: ChunkRef, context: Context): Promise<RowsR
 /** Returns the operation of a chunk that has to be imported; undefined if it is done, or its operation stops. */
 async function operationToImport(ref: ChunkRef, table: Table): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
-  if (!operation || !mayMove('progress', operation.state) || operation.cancel_requested === 'yes')
+  if (
+    !operation ||
+    !operationTransitions.allows('progress', operation.state) ||
+    operation.cancel_requested === 'yes'
+  )
     return undefined
   return (await table.get(chunkKey(operation.id, ref.chunk.index))) ? undefined : operation
 }
@@ -112,6 +116,6 @@ async function storeDone(
   const add = { chunks_done: 1, rows_succeeded: succeeded, rows_failed: rejects.length }
   await table.transact([
     { item: { ...done }, condition: { absent: true } },
-    { ...transition(operation, 'progress', clock.now()), add },
+    { ...moveOperation(operation, 'progress', clock.now()), add },
   ])
 }

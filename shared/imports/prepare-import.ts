@@ -2,7 +2,7 @@ import { customerColumns } from '../customers/customer.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { endOperation } from '../operations/end-operation.ts'
 import { isEnded, type Operation } from '../operations/operation.ts'
-import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
+import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { withoutByteOrderMark } from '../platform/formats/csv-reader.ts'
 import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
@@ -72,7 +72,7 @@ async function startOperation(
 ): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
   if (operation?.state !== 'pending') return operation
-  await table.transact([transition(operation, 'start', clock.now())])
+  await table.transact([moveOperation(operation, 'start', clock.now())])
   return findOperation(table, ref)
 }
 
@@ -164,5 +164,5 @@ async function update(
   set: Partial<Operation>,
   { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<void> {
-  await table.transact([transition(operation, 'progress', clock.now(), set, { chunks_done: 0 })])
+  await table.transact([moveOperation(operation, 'progress', clock.now(), set, { chunks_done: 0 })])
 }

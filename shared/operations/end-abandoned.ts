@@ -27,7 +27,7 @@ interface SweepContext {
 }
 
 /** The result of one run of the sweeper. */
-export interface SweepResult {
+export interface SweptOperations {
   /** Workflows started again because their message was lost. */
   started: number
   ended: number
@@ -47,12 +47,12 @@ export async function endAbandoned(
   workflow: Workflow,
   { table, clock }: SweepContext,
   limit: number = maxChecks,
-): Promise<SweepResult> {
+): Promise<SweptOperations> {
   const until = clock.now() + checkMilliseconds
   const youngest = lastIdAt(clock.now() - minAgeMilliseconds)
   const entries = await pendingEntries(table, 'pending-operation', youngest)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
-  const swept: SweepResult = { started: 0, ended: 0, left: 0 }
+  const swept: SweptOperations = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
   const chosen = fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))
   await inParallel(chosen, async (ref) => {

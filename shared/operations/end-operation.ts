@@ -1,16 +1,23 @@
-import type { AuditEntry } from '../platform/audit/record.ts'
+import type { AuditedAction } from '../platform/audit/audit-record.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { Failure } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Table, Write } from '../platform/table/table.ts'
-import { errorOf, isEnded, mayMove, type Operation, partialResult, type Result } from './operation.ts'
 import {
-  failureEntry,
+  errorOf,
+  isEnded,
+  type Operation,
+  operationTransitions,
+  partialResult,
+  type Result,
+} from './operation.ts'
+import {
+  failedOperationEntry,
   findOperation,
   leaveProgress,
+  moveOperation,
   type OperationRef,
   removePendingEntry,
-  transition,
 } from './operation-store.ts'
 
 /** The end of an operation: its result, or its failure. */
@@ -43,9 +50,9 @@ export async function endOperation(
     const ending = await decide(operation)
     const set = { ...endOf(operation, ending), ...withoutUrl }
     const asRead = { chunks_done: operation.chunks_done }
-    const ended = transition(operation, ending.trigger, clock.now(), set, asRead)
+    const ended = moveOperation(operation, ending.trigger, clock.now(), set, asRead)
     const changes = [ended, ...leaveProgress(operation)]
-    if (ending.trigger === 'fail') changes.push(failureEntry(operation, clock.now()))
+    if (ending.trigger === 'fail') changes.push(failedOperationEntry(operation, clock.now()))
     if (!(await table.transact(changes))) return { ...operation, ...set }
   }
   throw new Error('an operation changed during every attempt to end it')
@@ -70,7 +77,7 @@ function endOf(operation: Operation, ending: Ending): Partial<Operation> {
 interface Cancellation {
   operation: Operation
   writes: Write[]
-  audit?: AuditEntry
+  audit?: AuditedAction
 }
 
 /**
@@ -81,20 +88,21 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
   const onFailure = 'TRANSIENT.error' as const
-  if (state === 'pending' && mayMove('cancel', state)) {
+  if (state === 'pending' && operationTransitions.allows('cancel', state)) {
     const set = { result: partialResult(operation), ...withoutUrl }
-    const changes = [transition(operation, 'cancel', now(), set, { state }), ...leaveProgress(operation)]
+    const changes = [moveOperation(operation, 'cancel', now(), set, { state }), ...leaveProgress(operation)]
     return {
       operation: { ...operation, ...set, state: 'canceled' },
       writes: changes.map((change) => ({ ...change, onFailure })),
       audit,
     }
   }
-  if (!mayMove('request_cancel', state) || cancel_requested === 'yes') return { operation, writes: [] }
+  if (!operationTransitions.allows('request_cancel', state) || cancel_requested === 'yes')
+    return { operation, writes: [] }
   const set = { cancel_requested: 'yes' as const }
   return {
     operation: { ...operation, ...set },
-    writes: [{ ...transition(operation, 'request_cancel', now(), set), onFailure }],
+    writes: [{ ...moveOperation(operation, 'request_cancel', now(), set), onFailure }],
     audit,
   }
 }

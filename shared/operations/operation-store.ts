@@ -7,7 +7,7 @@ import { failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, ownerOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { type Change, create, type Table, type Update, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { moveCondition, type Operation, stateAfter, type Trigger } from './operation.ts'
+import { type Operation, type OperationTrigger, operationTransitions } from './operation.ts'
 
 /** A reference to an operation in messages and workflows, free of personal data. */
 export interface OperationRef {
@@ -46,17 +46,17 @@ export function createOperation(operation: Operation, queue: Task['queue'], sett
 }
 
 /** Returns a transition of an operation as an update, with further attributes and conditions. */
-export function transition(
+export function moveOperation(
   { id, tenant_id }: Pick<Operation, 'id' | 'tenant_id'>,
-  trigger: Trigger,
+  trigger: OperationTrigger,
   now: number,
   set: Partial<Operation> = {},
   matches: Record<string, string | number> = {},
 ): Update {
   return {
     update: keyOf(tenant_id, 'operation', id),
-    set: { ...set, state: stateAfter(trigger), updated_at: timestamp(now) },
-    condition: moveCondition(trigger, matches),
+    set: { ...set, state: operationTransitions.stateAfter(trigger), updated_at: timestamp(now) },
+    condition: operationTransitions.condition(trigger, matches),
   }
 }
 
@@ -77,7 +77,7 @@ export function leaveProgress({ id, tenant_id }: Operation): Change[] {
 }
 
 /** Writes the entry of an operation that fails. */
-export function failureEntry(
+export function failedOperationEntry(
   { id: work, tenant_id: tenant, expires_at }: Pick<Operation, 'id' | 'tenant_id' | 'expires_at'>,
   now: number,
 ): Change {

@@ -2,43 +2,28 @@ import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
 import { entityTag, weakEntityTag } from '../platform/request/parse-headers.ts'
-import { type Condition, inState } from '../platform/table/table.ts'
+import { transitionsOf } from '../platform/table/transitions.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
-export const states = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
-export type State = (typeof states)[number]
+export const operationStates = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
+export type OperationState = (typeof operationStates)[number]
 
 /** What moves an operation; `progress` and `request_cancel` keep the state. */
-export type Trigger = 'start' | 'progress' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
+export type OperationTrigger = 'start' | 'progress' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
 
-/** Every transition of an operation. Both the check after a read and the condition of a write use this table. */
-const transitions: Record<Trigger, { from: readonly State[]; to: State }> = {
+export const operationTransitions = transitionsOf<OperationTrigger, OperationState>({
   start: { from: ['pending'], to: 'running' },
   progress: { from: ['running'], to: 'running' },
   request_cancel: { from: ['running'], to: 'running' },
   succeed: { from: ['running'], to: 'succeeded' },
   fail: { from: ['pending', 'running'], to: 'failed' },
   cancel: { from: ['pending', 'running'], to: 'canceled' },
-}
-
-/** Returns whether the trigger may move an operation that is in this state. */
-export function mayMove(trigger: Trigger, from: State): boolean {
-  return transitions[trigger].from.includes(from)
-}
-
-/** Returns the same rule as a write condition, with further attributes that must match. */
-export function moveCondition(trigger: Trigger, matches: Record<string, string | number> = {}): Condition {
-  return inState(transitions[trigger].from, matches)
-}
-
-export function stateAfter(trigger: Trigger): State {
-  return transitions[trigger].to
-}
+})
 
 /** Returns whether the state is final. */
-export function isEnded(state: State): boolean {
-  return Object.values(transitions).every(({ from }) => !from.includes(state))
+export function isEnded(state: OperationState): boolean {
+  return operationTransitions.isFinal(state)
 }
 
 /** A rejected row: its number from 1, without the header. It holds no value of the row. */
@@ -62,7 +47,7 @@ export interface Result {
 export interface Operation {
   id: string
   tenant_id: string
-  state: State
+  state: OperationState
   /** The correlation id of the request that started it. */
   correlation_id: string
   created_at: string
@@ -120,11 +105,14 @@ export function countsOf({ rows_succeeded, rows_failed }: Operation): Result['co
 /** Returns the result of an operation that did not process its whole file. */
 export function partialResult(operation: Operation): Result {
   const counts = countsOf(operation)
-  return { outcome: outcomeOf(counts, false), counts, rejects: [] }
+  return { outcome: resultOutcome(counts, false), counts, rejects: [] }
 }
 
 /** @param whole whether the whole file was processed */
-export function outcomeOf({ succeeded, failed }: Result['counts'], whole: boolean): Result['outcome'] {
+export function resultOutcome(
+  { succeeded, failed }: Result['counts'],
+  whole: boolean,
+): Result['outcome'] {
   if (whole && failed === 0) return 'SUCCESS'
   return succeeded > 0 ? 'PARTIAL' : 'FAILED'
 }
@@ -139,7 +127,7 @@ const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
 export const OperationStatus = v.pipe(
-  v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
+  v.strictObject({ operation_id: v.string(), state: v.picklist(operationStates), progress: fraction }),
   v.title('OperationStatus'),
 )
 export type OperationStatus = v.InferOutput<typeof OperationStatus>
@@ -178,7 +166,7 @@ export const OperationView = perSettings((settings) => {
 })
 export type OperationView = v.InferOutput<ReturnType<typeof OperationView>>
 
-export function statusOf({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
+export function operationStatus({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }
@@ -186,7 +174,7 @@ export function statusOf({ id, state, chunks_done, chunks_total }: Operation): O
 /** @param rejectsUrl the URL of all rejects, if there are any */
 export function viewOf(operation: Operation, rejectsUrl?: string): OperationView {
   const { result, error, schema_version } = operation
-  const status = statusOf(operation)
+  const status = operationStatus(operation)
   if (error) return { ...status, error }
   if (!result) return status
   const { rejects_key: _, ...ended } = result

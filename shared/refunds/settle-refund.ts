@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../platform/audit/record.ts'
+import type { AuditedAction } from '../platform/audit/audit-record.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
@@ -105,7 +105,7 @@ function newFacts(
 }
 
 /** Returns the audit record of an edge. Its actor is the provider, whose failure counts as a denial. */
-function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditEntry {
+function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditedAction {
   const { id, tenant_id: tenant, charge_id, amount, status } = after
   return {
     action: `refund_${status}`,

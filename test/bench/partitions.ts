@@ -1,4 +1,4 @@
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -149,7 +149,7 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
   await count('verify an unknown code', () => service.call(verify('NONE')))
 
   const operator = { table: service.table, clock, operator: { id: 'bench' } } as never
-  const { key } = await make(operator, { tenant: 'acme', name: 'bench', scopes: ['orders:read'] })
+  const { key } = await createApiKey(operator, { tenant: 'acme', name: 'bench', scopes: ['orders:read'] })
   const headers = { 'X-Api-Key': key }
   await count('read an order with an API key', () => service.call({ path: `/v1/orders/${json.id}`, headers }))
 

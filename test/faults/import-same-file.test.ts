@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { fileLimits } from '#shared/imports/split-file.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { transition } from '#shared/operations/operation-store.ts'
+import { moveOperation } from '#shared/operations/operation-store.ts'
 import { serving } from '#test/formats/file-network.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
@@ -24,7 +24,7 @@ const newTenant = () => `same-file-${tenants++}`
 
 const begin = async (tenant: string) => (await service.upload(tenant, file)).json.operation_id as string
 const start = async (tenant: string, id: string) =>
-  service.table.transact([transition({ id, tenant_id: tenant }, 'start', clock.now())])
+  service.table.transact([moveOperation({ id, tenant_id: tenant }, 'start', clock.now())])
 
 /** Runs an import until its workflow is stopped before the nth call of a step. */
 async function stopBefore(tenant: string, id: string, stopped: string, nth = 0) {

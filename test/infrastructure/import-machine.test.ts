@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { chunksAtOnce, importSteps } from '#shared/imports/import.ts'
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { propertiesOf, templatesOf } from './synthesis.ts'

@@ -4,7 +4,7 @@ import { rangeOf } from '#bin/commands/refunds/refunds.ts'
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { claimPayout } from '#shared/refunds/payout-claim.ts'
-import type { ProviderRecords, ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from '#shared/refunds/provider-refunds.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
@@ -34,7 +34,7 @@ beforeEach(() => {
 })
 
 const accountOf = (payout: ProviderRefund) => (former.has(payout) ? 'acct_former' : account)
-const records: ProviderRecords = {
+const providerRefunds: ProviderRefunds = {
   async *list({ account: asked, from, to }) {
     const listed = payouts.filter((payout) => {
       const { createdAt } = payout
@@ -88,8 +88,8 @@ function opened() {
   const now = clock.now() + minute
   return {
     range: { tenant, account, accounts: [account, 'acct_former'], from: now - 60 * minute, to: now },
-    adopting: { operator: { table, clock, name: 'jane' }, records, budget, settings },
-    sources: { table, records, budget },
+    adopting: { operator: { table, clock, name: 'jane' }, providerRefunds, budget, settings },
+    sources: { table, providerRefunds, budget },
   }
 }
 async function adopt() {

@@ -17,7 +17,7 @@ import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
-import type { Message } from '#shared/platform/aws/sqs.ts'
+import type { QueueMessage } from '#shared/platform/aws/sqs.ts'
 import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault, Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
@@ -601,7 +601,7 @@ export class World {
   }
 
   #enqueue(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
-    const send = (queue: TaskQueue, messages: readonly Message[], count: number) => {
+    const send = (queue: TaskQueue, messages: readonly QueueMessage[], count: number) => {
       for (const { body } of messages.slice(0, count)) this.enqueue(queue, body)
       return messages.map((_, index) => index >= count)
     }

@@ -1,8 +1,17 @@
 import { Option } from '@commander-js/extra-typings'
-import { states } from '#shared/operations/operation.ts'
+import { operationStates } from '#shared/operations/operation.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
-import { printJson, printLine, printRecord } from '../../cli/output.ts'
-import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
+import { printFields, printJson, printLine } from '../../cli/output.ts'
+import {
+  anyTenant,
+  correlationId,
+  from,
+  limit,
+  printAnswer,
+  reachAt,
+  to,
+  verbose,
+} from './question-options.ts'
 
 /** Defines the commands that answer what happened. */
 export function defineQuestions(define: Define): void {
@@ -34,7 +43,7 @@ function defineFind(define: Define): void {
       const { found, entries, read } = timeline
       if (json) printJson(timeline)
       else {
-        printRecord({ found })
+        printFields({ found })
         for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')
       }
       const isOfSeveral = new Set(found.map((one) => one.tenant)).size > 1
@@ -67,7 +76,7 @@ function defineAudit(define: Define): void {
       const { readAudit } = await import('./lists.ts')
       const filters = { tenant, actor, action, target, result, correlationId }
       const columns = ['at', 'actor_id', 'issuer', 'action', 'target', 'result']
-      await ask(readAudit, options, filters, { columns })
+      await printAnswer(readAudit, options, filters, { columns })
     })
 }
 
@@ -81,7 +90,7 @@ function defineOperations(define: Define): void {
     .addOption(anyTenant)
     .addOption(from)
     .addOption(to)
-    .addOption(new Option('--status <state>', 'only in this state').choices(states))
+    .addOption(new Option('--status <state>', 'only in this state').choices(operationStates))
     .addOption(correlationId)
     .addOption(limit)
     .addOption(verbose)
@@ -89,6 +98,6 @@ function defineOperations(define: Define): void {
     .action(async ({ tenant, status, correlationId, ...options }) => {
       const { readOperations } = await import('./lists.ts')
       const columns = ['id', 'tenant_id', 'state', 'updated_at', 'result', 'error']
-      await ask(readOperations, options, { tenant, status, correlationId }, { columns })
+      await printAnswer(readOperations, options, { tenant, status, correlationId }, { columns })
     })
 }

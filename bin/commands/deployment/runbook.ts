@@ -147,12 +147,12 @@ function sectionOfLook(look: Look): string {
 
 function diagnosis({ queries = [], commands = [] }: AlarmDefinition | Look): string {
   return [
-    ...queries.map((one) => `${sourceOf(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
+    ...queries.map((one) => `${logSource(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
     ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
   ].join('\n')
 }
 
-function sourceOf(query: LogQuery): string {
+function logSource(query: LogQuery): string {
   if ('saved' in query) return `Saved query \`STACK/${query.saved.title}\``
   return `Log group \`${'name' in query ? query.name : `STACK…-${query.group}…`}\``
 }

@@ -3,7 +3,7 @@ import { foldCase } from '../formats/text.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
 import { type ListQuery, maxPageSize } from './list-query.ts'
-import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
+import type { Filter, FilterOperator, FilterValue, Listing } from './listing.ts'
 import { orderOf, type SortOrder } from './order.ts'
 import type { ListRead } from './read-index.ts'
 
@@ -16,7 +16,7 @@ interface Page {
 }
 
 /** A range to read, and the items in it to leave out. */
-interface ReadTask {
+interface ReadSpan {
   from: string
   to: string
   descending: boolean
@@ -25,7 +25,7 @@ interface ReadTask {
   skip: number
 }
 
-interface Reading {
+interface KeyRangeReading {
   matches: Item[]
   /** The reason that reading stopped: the range ended, the page was full with more to come, or the budget was spent. */
   end: 'exhausted' | 'full' | 'budget'
@@ -134,10 +134,10 @@ function pageBefore(
   }
 }
 
-async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<Reading> {
+async function read(list: ListRead, order: SortOrder, task: ReadSpan): Promise<KeyRangeReading> {
   const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = list
   const { from, to, descending, snapshotBound, skip: toSkip } = task
-  const reading: Reading = {
+  const reading: KeyRangeReading = {
     matches: [],
     end: 'exhausted',
     first: undefined,
@@ -225,11 +225,12 @@ function isMatch(item: Item, { field, operator, values }: Filter, listing: Listi
   return comparisons[operator](actual, values)
 }
 
-const comparisons: Record<Operator, (actual: FilterValue, values: readonly FilterValue[]) => boolean> = {
-  eq: (actual, [value]) => actual === value,
-  in: (actual, values) => values.includes(actual),
-  gte: (actual, [value]) => value !== undefined && actual >= value,
-  gt: (actual, [value]) => value !== undefined && actual > value,
-  lte: (actual, [value]) => value !== undefined && actual <= value,
-  lt: (actual, [value]) => value !== undefined && actual < value,
-}
+const comparisons: Record<FilterOperator, (actual: FilterValue, values: readonly FilterValue[]) => boolean> =
+  {
+    eq: (actual, [value]) => actual === value,
+    in: (actual, values) => values.includes(actual),
+    gte: (actual, [value]) => value !== undefined && actual >= value,
+    gt: (actual, [value]) => value !== undefined && actual > value,
+    lte: (actual, [value]) => value !== undefined && actual <= value,
+    lt: (actual, [value]) => value !== undefined && actual < value,
+  }
