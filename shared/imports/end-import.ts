@@ -1,5 +1,5 @@
 import { type Ending, endOperation, endUnfinished } from '../operations/end-operation.ts'
-import { resultOutcome, countsOf, type Operation, type Reject } from '../operations/operation.ts'
+import { countsOf, type Operation, type Reject, resultOutcome } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'

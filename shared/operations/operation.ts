@@ -109,10 +109,7 @@ export function partialResult(operation: Operation): Result {
 }
 
 /** @param whole whether the whole file was processed */
-export function resultOutcome(
-  { succeeded, failed }: Result['counts'],
-  whole: boolean,
-): Result['outcome'] {
+export function resultOutcome({ succeeded, failed }: Result['counts'], whole: boolean): Result['outcome'] {
   if (whole && failed === 0) return 'SUCCESS'
   return succeeded > 0 ? 'PARTIAL' : 'FAILED'
 }
