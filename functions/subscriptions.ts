@@ -2,7 +2,7 @@ import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 import type { TableUse } from '#shared/platform/table/table.ts'
 import { sagaTable } from '#shared/refunds/refund-saga.ts'
-import { settlement } from '#shared/refunds/settle-refund.ts'
+import { settlementTable } from '#shared/refunds/settle-refund.ts'
 
 /** Permissions of event-driven functions beyond those of request handlers. */
 export type ConsumerUse =
@@ -69,7 +69,7 @@ export const subscriptions: readonly Subscription[] = [
     uses: ['queue.webhooks', 'secret.payments'],
     table: {
       get: [
-        ...settlement.get,
+        ...settlementTable.get,
         'account',
         'account_owner',
         'blocked-tenants',
@@ -80,9 +80,9 @@ export const subscriptions: readonly Subscription[] = [
       ],
       getMany: ['code'],
       find: ['order', 'refund'],
-      put: [...settlement.put, 'account', 'cart', 'cart_line', 'order'],
-      update: [...settlement.update, 'inbox'],
-      delete: settlement.delete,
+      put: [...settlementTable.put, 'account', 'cart', 'cart_line', 'order'],
+      update: [...settlementTable.update, 'inbox'],
+      delete: settlementTable.delete,
     },
     impact: 'Orders, refunds and carts miss the changes that webhooks report.',
   },

@@ -144,7 +144,7 @@ export function tableFeed(access: DeployedStack['access'], TableName: string, { 
         const { NewImage, OldImage = {} } = dynamodb ?? {}
         const item = unmarshall(NewImage ?? OldImage) as Item
         const { message_id, correlation_id, state } = item
-        if (ownerOf(item.pk).entity === 'mail')
+        if (ownerOf(item.pk).kind === 'mail')
           link(mails, String(message_id), { correlation_id: String(correlation_id), state })
         return entriesOf(item, NewImage === undefined)
       })

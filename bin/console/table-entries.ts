@@ -9,9 +9,9 @@ import type { ConsoleEntry } from './activity.ts'
 
 /** Returns what the console shows of an item of the table. Of those that are deleted it shows subscribers only. */
 export function entriesOf(item: Item, isDeleted = false): ConsoleEntry[] {
-  const { entity, tenant } = ownerOf(item.pk)
-  if (isDeleted) return entity === 'subscriber' ? [{ ...shown.subscriber(item), state: 'deleted' }] : []
-  return entity in shown ? [shown[entity as keyof typeof shown](item, tenant)] : []
+  const { kind, tenant } = ownerOf(item.pk)
+  if (isDeleted) return kind === 'subscriber' ? [{ ...shown.subscriber(item), state: 'deleted' }] : []
+  return kind in shown ? [shown[kind as keyof typeof shown](item, tenant)] : []
 }
 
 const shown = {

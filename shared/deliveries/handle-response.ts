@@ -5,7 +5,7 @@ import { moveSubscriber, type Subscriber } from '../subscribers/subscriber.ts'
 import { type SubscriberResponse, truncatedText } from './call-subscriber.ts'
 import { type Delivery, type DeliveryAttempt, type DeliveryMessage, pingType } from './delivery.ts'
 import type { DeliveryStep } from './schedule-delivery.ts'
-import { failingSince, recordCall, type SubscriberHealth, slotFreeAt } from './subscriber-health.ts'
+import { afterLongestCall, failingSince, recordCall, type SubscriberHealth } from './subscriber-health.ts'
 
 /** A call that was made, and what was read before it. */
 export interface Called extends Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'log'> {
@@ -38,7 +38,7 @@ export function handleResponse(response: SubscriberResponse, at: number, called:
     const step = {
       delivery: recorded,
       trigger: 'retry',
-      at: slotFreeAt(called),
+      at: afterLongestCall(called),
       waitsFor: 'subscriber',
     } as const
     return { step, note: async () => {} }

@@ -14,12 +14,12 @@ import {
 import { type Called, expired, handleResponse } from './handle-response.ts'
 import { type DeliveryStep, missedStep, type ScheduledWork, schedule } from './schedule-delivery.ts'
 import {
+  afterLongestCall,
   asHealth,
   breakerOf,
   hasNoSlot,
   healthKey,
   isSlow,
-  slotFreeAt,
   slotsKey,
   slowAfterMilliseconds,
   type TenantSlot,
@@ -103,13 +103,13 @@ async function prepare(work: DeliveryWork): Promise<PreparedCall | DeliveryStep 
   if (subscriber.state !== 'active') return { delivery, trigger: 'suspend', at: delivery.next_at ?? now }
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return wait(health?.open_until ?? now)
-  if (breaker === 'half_open' && !(await takeProbe(message, work))) return wait(slotFreeAt(work))
+  if (breaker === 'half_open' && !(await takeProbe(message, work))) return wait(afterLongestCall(work))
   const lacksSlot =
     breaker === 'closed' && isSlow(health, now) && (hasNoSlot(slots, now, settings) || !(await slot.take()))
   if (lacksSlot) {
     // It stays slow meanwhile: a call without a slot would be cut off.
     await slot.markSlow(message, health)
-    return wait(slotFreeAt(work))
+    return wait(afterLongestCall(work))
   }
   return {
     async mayContinue() {

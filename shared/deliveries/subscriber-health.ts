@@ -104,8 +104,8 @@ function leaseEnd(now: number, settings: Settings): number {
 type CallEnd = 'success' | 'failure' | 'timeout'
 
 /**
- * Records the result of a call, if it changes anything: a failure each hour, a first success, and each timeout. A response
- * in time closes the breaker, also that of a failure.
+ * Records the result of a call, if it changes anything: a failure each hour, a first success, and each timeout. Any end in
+ * time closes the breaker, also that of a failure without a response.
  * @param known the health that was read before the call
  */
 export async function recordCall(
@@ -202,8 +202,8 @@ export function slotsOf(settings: Settings): number {
   return Math.max(1, Math.floor(settings['deliveries.senders'] / slotDivisor))
 }
 
-/** Returns the time at which a slot is likely to be free, in milliseconds since 1970. */
-export function slotFreeAt({ now, settings }: Pick<HealthContext, 'now' | 'settings'>): number {
+/** Returns when a call that begins now has ended at the latest, in milliseconds since 1970. */
+export function afterLongestCall({ now, settings }: Pick<HealthContext, 'now' | 'settings'>): number {
   return now() + settings['deliveries.timeoutSeconds'] * 1000
 }
 

@@ -84,6 +84,7 @@ export async function createImport(
   // On conflict, another upload of the same file was first.
   const decideAgain = () => createImport(body, context)
   if (typeof body !== 'string') {
+    // Throws for a URL that may not be fetched.
     fileUrl(body.file_url, 'file_url')
     const operation = operationOf({ kind: 'url', url: body.file_url }, '', context)
     return startImport(operation, [], context, decideAgain)

@@ -107,7 +107,7 @@ function incrementCount({ id, tenant_id }: Operation, settings: Settings): Write
 
 /** Returns whether a write failed because the tenant has too many operations in progress. */
 export function isCountItem(existing: Item | undefined): boolean {
-  return existing !== undefined && ownerOf(existing.pk).entity === 'operation_count'
+  return existing !== undefined && ownerOf(existing.pk).kind === 'operation_count'
 }
 
 /** Rejects a request early, before work that its commit would discard. @throws RATE_LIMIT.exceeded */

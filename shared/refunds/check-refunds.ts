@@ -44,17 +44,17 @@ export async function checkRefunds(
 ): Promise<Finished> {
   const { clock } = runtime
   const budget = startBudget(clock, Math.max(0, until - clock.now()) + budgetMilliseconds)
-  const range = { now: clock.now(), waiting: false }
+  const range = { now: clock.now(), countsAll: false }
   const { due } = await readDue<DueEntry>(runtime.openTable(budget), 'unsettled-refund', range)
-  const open = new Set(due)
+  const unsettled = new Set(due)
   const result = await workInTurns(due, { clock, until }, async (entry) => {
     const correlation = { id: newId(clock), trace: {} }
     const work = { operation: 'refunds.check', correlation, milliseconds: budgetMilliseconds }
     const after = await checkRefund(entry, openWork(runtime, work), openProvider)
-    if (!after || !isUnsettled(after)) open.delete(entry)
+    if (!after || !isUnsettled(after)) unsettled.delete(entry)
     return true
   })
-  const starts = Array.from(open, ({ sk }) => timeOf(idOfEntry(sk)))
+  const starts = Array.from(unsettled, ({ sk }) => timeOf(idOfEntry(sk)))
   return { ...result, ...(starts.length > 0 && { oldest: starts.reduce((a, b) => Math.min(a, b)) }) }
 }
 

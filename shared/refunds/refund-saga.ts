@@ -10,13 +10,13 @@ import { claimPayout } from './payout-claim.ts'
 import type { ProviderRefund } from './provider-refunds.ts'
 import { Refund, type RefundView, requestOf } from './refund.ts'
 import { findRefund, lockHoldersOf, replacedRefund, startWrites } from './refund-store.ts'
-import { rejections, reportOf, settleContextOf, settlement, settleRefund } from './settle-refund.ts'
+import { rejections, reportOf, settleContextOf, settlementTable, settleRefund } from './settle-refund.ts'
 
 /** What the saga reads and writes in the table. */
 export const sagaTable = {
-  ...settlement,
-  get: [...settlement.get, 'restored'],
-  put: [...settlement.put, 'payout'],
+  ...settlementTable,
+  get: [...settlementTable.get, 'restored'],
+  put: [...settlementTable.put, 'payout'],
 } as const
 
 /** The refund as it was read, and what was learned about it unless it was settled meanwhile. */
@@ -167,7 +167,7 @@ export function refundSaga(
  * Returns the answer to a request whose payout was booked after a restore, by a command. Its refund has locked the charge, so no
  * other one can start.
  */
-export async function findPaid(
+export async function findBookedByCommand(
   refund: Refund,
   context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
 ): Promise<Decision<RefundView> | undefined> {

@@ -17,7 +17,7 @@ import { chargeLockWrites, ledgerWrites, replacedRefund } from './refund-store.t
 import { unsettledEntryWrites, withUnsettledEntry } from './unsettled-refunds.ts'
 
 /** What a settlement reads and writes in the table. */
-export const settlement = {
+export const settlementTable = {
   get: ['refund', 'charge_lock'],
   put: ['audit', 'ledger', 'unsettled-refund', 'refund', 'charge_lock'],
   update: ['ledger'],

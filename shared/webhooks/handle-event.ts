@@ -21,12 +21,12 @@ interface EventOutcome extends Revisable<EventOutcome> {
 /**
  * Handles a received event once: its effects and its new state are one transaction. An event without meaning here, such
  * as one of a type without a handler, is kept and counted. That of a blocked tenant waits in the dead-letter queue.
- * @param task names the event; see `inboxKeyOf`
+ * @param taskBody names the event; see `inboxKeyOf`
  * @param events the handled events of partners; each version has its own handler
  * @throws the error that prevents handling now; the queue delivers the task again
  */
 export async function handleEvent(
-  task: string,
+  taskBody: string,
   {
     table,
     clock,
@@ -37,7 +37,7 @@ export async function handleEvent(
   }: Pick<WorkContext, 'table' | 'clock' | 'settings' | 'log' | 'isBlocked' | 'secret'>,
   events: readonly ReceivedEvent[] = receivedEvents,
 ): Promise<'handled' | 'ignored' | 'known'> {
-  const item = (await table.get(inboxKeyOf(task))) as InboxItem | undefined
+  const item = (await table.get(inboxKeyOf(taskBody))) as InboxItem | undefined
   if (!item) throw new ReportableError('an event was queued that is not in the inbox')
   if (item.state !== 'received') return 'known'
   const event = JSON.parse(item.event) as WebhookEvent

@@ -37,9 +37,10 @@ export function inboxKey(eventId: string, part: InboxPart = 'event'): Key {
 /** The start of the tasks of Stripe's events. The task of any other event is its id, which contains no space. */
 const stripeTask = 'stripe '
 
-/** Returns the key of the event that a task handles. */
-export function inboxKeyOf(task: string): Key {
-  return task.startsWith(stripeTask) ? inboxKey(task.slice(stripeTask.length), 'stripe') : inboxKey(task)
+/** Returns the key of the event that the task with this body handles. */
+export function inboxKeyOf(taskBody: string): Key {
+  const isOfStripe = taskBody.startsWith(stripeTask)
+  return isOfStripe ? inboxKey(taskBody.slice(stripeTask.length), 'stripe') : inboxKey(taskBody)
 }
 
 /** Writes a received event. @param now milliseconds since 1970 */

@@ -186,7 +186,7 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
 function loadsOf(request: string, used: ReadonlyMap<string, number>): PartitionLoad[] {
   const entries = [...used].map(([capacity, units]) => {
     const [kind = '', pk = ''] = capacity.split(' ')
-    return { kind: kind as Kind, partition: ownerOf(pk).entity, units }
+    return { kind: kind as Kind, partition: ownerOf(pk).kind, units }
   })
   return [...Map.groupBy(entries, ({ kind, partition }) => `${kind} ${partition}`).values()].flatMap((of) => {
     const [{ kind, partition } = { kind: 'read' as const, partition: '' }] = of

@@ -255,7 +255,7 @@ describe('the sweep', () => {
     let read = 0
     service.table.readRange = async (range) => {
       const result = await readRange(range)
-      if (ownerOf(range.partition).entity === 'waiting_delivery') read += result.items.length
+      if (ownerOf(range.partition).kind === 'waiting_delivery') read += result.items.length
       return result
     }
     await service.sweep()
@@ -296,7 +296,7 @@ describe('the sweep', () => {
   function readSlowly(milliseconds: number): void {
     const { readRange } = service.table
     service.table.readRange = (range) => {
-      if (ownerOf(range.partition).entity === 'waiting_delivery') service.clock.advance(milliseconds)
+      if (ownerOf(range.partition).kind === 'waiting_delivery') service.clock.advance(milliseconds)
       return readRange(range)
     }
   }

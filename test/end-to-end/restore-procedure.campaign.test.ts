@@ -209,7 +209,7 @@ async function itemsOf(TableName: string): Promise<Item[]> {
   const items: Item[] = []
   for await (const { Items = [] } of paginateScan({ client }, { TableName })) items.push(...(Items as Item[]))
   return items
-    .filter(({ pk }) => isEntity(ownerOf(pk).entity))
+    .filter(({ pk }) => isEntity(ownerOf(pk).kind))
     .sort((a, b) => (a.pk + a.sk < b.pk + b.sk ? -1 : 1))
 }
 

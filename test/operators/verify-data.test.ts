@@ -49,7 +49,7 @@ async function violationsIn(items: readonly Item[], checking: Checking = {}): Pr
   return found
 }
 
-const kindOf = ({ pk }: Item) => ownerOf(pk).entity
+const kindOf = ({ pk }: Item) => ownerOf(pk).kind
 const tenantOf = ({ pk }: Item) => ownerOf(pk).tenant
 type Test = (item: Item) => boolean
 

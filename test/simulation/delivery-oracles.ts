@@ -148,6 +148,6 @@ export function checkDeliveries(
 export function storedDeliveries(store: DeliveryWorld['store']): Delivery[] {
   return store
     .all()
-    .filter(({ pk }) => ownerOf(pk).entity === 'delivery')
+    .filter(({ pk }) => ownerOf(pk).kind === 'delivery')
     .map(asDelivery)
 }

@@ -29,7 +29,7 @@ export async function raceHolds(world: World, history: History): Promise<void> {
   const targetsOf = (entity: string) =>
     store
       .all()
-      .filter(({ pk }) => ownerOf(pk).entity === entity && ownerOf(pk).tenant === tenant)
+      .filter(({ pk }) => ownerOf(pk).kind === entity && ownerOf(pk).tenant === tenant)
       .slice(0, maxItems)
       .map(({ sk }) => ({ id: sk, target: `${entity}/${sk}` }))
   const codes = targetsOf('code')
@@ -86,7 +86,7 @@ function checkChargeLocks(records: readonly StreamRecord[], tenant: string): voi
   const deleted = new Set<string>()
   for (const { before, after } of records) {
     const { pk = '', sk = '' } = after ?? before ?? {}
-    const { entity, tenant: owner } = ownerOf(pk)
+    const { kind: entity, tenant: owner } = ownerOf(pk)
     if (owner !== tenant) continue
     const show = () => `${entity}/${sk} while ${[...standing]} is held`
     if (entity === 'legal_hold' && sk !== holdCountKey(tenant).sk) {

@@ -91,7 +91,7 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
     async findById(entity, id) {
       const call = { name: 'find-by-id', input: id, effect: () => store.findIndexed(id) }
       const keys = await send(call, [readCapacity(id)])
-      return keys.find(({ pk }) => ownerOf(pk).entity === entity)
+      return keys.find(({ pk }) => ownerOf(pk).kind === entity)
     },
 
     async getMany(keys) {

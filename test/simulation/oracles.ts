@@ -22,7 +22,7 @@ export async function checkStored({ store, scheduler, settings }: World): Promis
 /** The end of a schedule: what the table, the bus, the provider and the clients know must agree. */
 export function checkEnd(world: World, history: History): void {
   const items = world.store.all()
-  const byEntity = Map.groupBy(items, ({ pk }) => ownerOf(pk).entity)
+  const byEntity = Map.groupBy(items, ({ pk }) => ownerOf(pk).kind)
   const of = (entity: string) => byEntity.get(entity) ?? []
   const audit = of('audit') as unknown as AuditRecord[]
   checkOneEffect(history, of)

@@ -99,7 +99,7 @@ function refundsByRequest(
 /** The provider has paid each request of a caller once, whatever the table has lost. */
 export function checkOnePayout({ records, lost, provider }: World, { intents }: History): void {
   const audit = [...lost, ...records].flatMap(({ after }) =>
-    after && ownerOf(after.pk).entity === 'audit' ? [after as unknown as AuditRecord] : [],
+    after && ownerOf(after.pk).kind === 'audit' ? [after as unknown as AuditRecord] : [],
   )
   for (const [name, targets] of refundsByRequest(intents, audit)) {
     const payouts = provider.payouts.filter(({ madeFor }) => targets.has(`refund/${madeFor}`))
@@ -113,8 +113,7 @@ export function checkOutcomes({ records }: World, audit: readonly AuditRecord[])
   const outcomes = audit.filter(({ actor_id }) => actor_id === 'payment_provider')
   const audited = outcomes.map(({ action, target }) => `${action} ${target}`).toSorted()
   const changes = records.flatMap(({ before, after }) => {
-    if (!before || !after || before.status === after.status || ownerOf(after.pk).entity !== 'refund')
-      return []
+    if (!before || !after || before.status === after.status || ownerOf(after.pk).kind !== 'refund') return []
     return [`refund_${after.status} refund/${after.id}`]
   })
   const show = () => `${audited} instead of ${changes.toSorted()}`

@@ -267,7 +267,7 @@ async function updateCarts(world: World, history: History): Promise<void> {
   const client = new Client('last', world, history)
   const priced = world.store
     .all()
-    .filter(({ pk, amount_minor }) => ownerOf(pk).entity === 'cart' && amount_minor !== undefined)
+    .filter(({ pk, amount_minor }) => ownerOf(pk).kind === 'cart' && amount_minor !== undefined)
   for (const { cart_id, tenant_id } of priced) {
     await client.send({
       operation: 'discount.verify',

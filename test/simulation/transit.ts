@@ -19,5 +19,5 @@ export function transitOf(process: Process, budget: Budget): Transit {
 }
 
 function entityOf(change: Change): string {
-  return ownerOf(keyOfChange(change).pk).entity
+  return ownerOf(keyOfChange(change).pk).kind
 }

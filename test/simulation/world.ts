@@ -221,7 +221,7 @@ export class World {
     const left = this.store
       .all()
       .filter(({ pk, status }) => {
-        const { entity } = ownerOf(pk)
+        const { kind: entity } = ownerOf(pk)
         return pendingEntities.has(entity) || (status === 'pending' && entity === 'refund')
       })
       .map(({ pk, sk }) => `${pk} ${sk}`)
@@ -260,7 +260,7 @@ export class World {
   goBack(to: number): void {
     for (const process of this.#running) process.crash()
     const isLost = ({ at, before, after }: TimedRecord) =>
-      at > to && ownerOf((after ?? before)?.pk ?? '').entity !== 'api_key'
+      at > to && ownerOf((after ?? before)?.pk ?? '').kind !== 'api_key'
     this.lost = this.records.filter(isLost)
     this.records = this.records.filter((record) => !isLost(record))
     this.store.takeBack(this.lost)

@@ -63,7 +63,7 @@ export async function responseOf(service: Service, request: StoredRequest): Prom
 /** Returns the kinds of items with their attributes and the types of these, such as `order.amount_minor: N`. */
 export function shapeOf(items: StoredData['items']): string[] {
   const found = items.flatMap((item) => {
-    const { entity } = ownerOf(item.pk?.S ?? '')
+    const { kind: entity } = ownerOf(item.pk?.S ?? '')
     return Object.entries(item).map(([name, value]) => `${entity}.${name}: ${Object.keys(value)[0]}`)
   })
   return [...new Set(found)].sort()

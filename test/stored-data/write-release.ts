@@ -127,7 +127,7 @@ function readsOf(items: readonly Item[]): StoredRequest[] {
     return { as, method: 'GET', path, headers: {} }
   }
   const single = items.flatMap(({ pk, sk }) => {
-    const { entity, tenant: of } = ownerOf(pk)
+    const { kind: entity, tenant: of } = ownerOf(pk)
     const path = paths[entity]
     return path ? [read(of, `${path}/${sk}`)] : []
   })

@@ -10,7 +10,7 @@ type OnAccess = (call: TableCall, kind: string) => void
 
 /** Returns a table that reports what is accessed, by the calls that permissions distinguish. */
 export function watchedTable(table: Table, onAccess: OnAccess): Table {
-  const access = (call: TableCall, pk: string) => onAccess(call, ownerOf(pk).entity)
+  const access = (call: TableCall, pk: string) => onAccess(call, ownerOf(pk).kind)
   const change = (one: Change) => access(callOf(one), keyOfChange(one).pk)
   return {
     async get(key) {

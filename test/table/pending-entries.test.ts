@@ -40,7 +40,7 @@ async function store(item: Item): Promise<Item> {
 /** Stores the entry of a saga that started and is due at times relative to now. */
 const entry = (tenant: string, { since = -hour, due = 0 } = {}, id = idAt(now + since)) =>
   store({ ...pendingKeyOf('pending-saga', entryAt(now + due, id)), tenant })
-const read = (waiting = true) => readDue(runtime.table, 'pending-saga', { now, waiting })
+const read = (countsAll = true) => readDue(runtime.table, 'pending-saga', { now, countsAll })
 
 describe('the key of an entry', () => {
   test('has one of 32 partitions, and keeps it when the entry moves', () => {
@@ -188,7 +188,7 @@ test('a table returns what is due page by page, and moves an entry in one transa
   const before = pendingKeyOf('pending-saga', entryAt(now - 1, id))
   const after = pendingKeyOf('pending-saga', laterEntry(before.sk, now, longPauses))
   await table.put({ item: { ...before, tenant: 'acme' }, condition: 'none' })
-  const read = async () => (await readDue(table, 'pending-saga', { now, waiting: true })).due
+  const read = async () => (await readDue(table, 'pending-saga', { now, countsAll: true })).due
   expect(await read()).toEqual([{ ...before, tenant: 'acme' }, others[0]])
   await table.transact([
     { remove: before, condition: 'none' },

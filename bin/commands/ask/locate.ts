@@ -69,8 +69,8 @@ function groupOf({ task }: Item): string {
 }
 
 export function foundItem(item: Item): FoundItem {
-  const { entity, tenant } = ownerOf(item.pk)
-  return { kind: entity.replace('_', ' '), id: item.sk, tenant, item }
+  const { kind, tenant } = ownerOf(item.pk)
+  return { kind: kind.replace('_', ' '), id: item.sk, tenant, item }
 }
 
 /** The most items of one name, the latest ones. */

@@ -90,7 +90,7 @@ export async function carryOver({
     const exact = new Set<string>(kindsOf('now'))
     for (const item of page) {
       count(item, 'copied')
-      if (exact.has(ownerOf(item.pk).entity)) kept.add(item.pk + item.sk)
+      if (exact.has(ownerOf(item.pk).kind)) kept.add(item.pk + item.sk)
       if (item.pk === blockedTenantsKey.pk) blocked = item.tenants as string[]
     }
     report(`${[...done.values()].reduce((sum, { copied }) => sum + copied, 0)} items copied`)
@@ -119,9 +119,9 @@ export async function carryOver({
   async function copyDeliveries(page: readonly Item[]): Promise<void> {
     const keys = new Map<string, Key>()
     for (const { pk, delivery } of page) {
-      const { entity, tenant } = ownerOf(pk)
+      const { kind, tenant } = ownerOf(pk)
       const id = String(delivery)
-      if (entity !== 'waiting_delivery' || id >= firstDelivery || copiedDeliveries.has(id)) continue
+      if (kind !== 'waiting_delivery' || id >= firstDelivery || copiedDeliveries.has(id)) continue
       copiedDeliveries.add(id)
       keys.set(id, keyOf(tenant, 'delivery', id))
     }
@@ -151,10 +151,10 @@ export async function carryOver({
   }
 
   function count({ pk }: Item, change: 'copied' | 'removed'): void {
-    const { entity } = ownerOf(pk)
-    const counts = done.get(entity) ?? { items: entity, copied: 0, removed: 0 }
+    const { kind } = ownerOf(pk)
+    const counts = done.get(kind) ?? { items: kind, copied: 0, removed: 0 }
     counts[change] += 1
-    done.set(entity, counts)
+    done.set(kind, counts)
   }
 }
 

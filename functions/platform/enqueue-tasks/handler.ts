@@ -36,7 +36,7 @@ export async function enqueueTasks(
     const { queue, body, group } = dynamodb?.NewImage?.task?.M ?? {}
     if (eventName !== 'INSERT' || queue?.S === undefined || body?.S === undefined) continue
     const sequenceNumber = dynamodb?.SequenceNumber ?? ''
-    const { entity: kind } = ownerOf(dynamodb?.NewImage?.pk?.S ?? '')
+    const { kind } = ownerOf(dynamodb?.NewImage?.pk?.S ?? '')
     if (!isTaskQueue(queue.S)) {
       const isAside = await setAside(sequenceNumber, `this release does not know the queue ${queue.S}`).then(
         () => true,

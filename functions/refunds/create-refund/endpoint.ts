@@ -4,14 +4,14 @@ import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
 import { providerKey } from '#shared/refunds/provider-key.ts'
 import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
-import { findPaid, refundSaga } from '#shared/refunds/refund-saga.ts'
+import { findBookedByCommand, refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedPaymentProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
 /** Apart from its function, because `sagas.finish` finishes its sagas, too. */
 export const endpoint = defineEndpoint(route, {
   async decide({ body }, context) {
-    // A refund without a provider would stay pending.
+    // Throws if the deployment has no provider: a refund would stay pending.
     await providerKey(context)
     const { newId, recordKey, environment, scope } = context
     const deployment = environment(deploymentVariable)
@@ -24,7 +24,7 @@ export const endpoint = defineEndpoint(route, {
       account: await accountOf(scope.tenant, context),
     }
     const refund = makeRefund(body, { ...of, request: requestName(deployment, recordKey) })
-    return (await findPaid(refund, context)) ?? { state: refund }
+    return (await findBookedByCommand(refund, context)) ?? { state: refund }
   },
   saga: (context) => refundSaga(context, () => deployedPaymentProvider(context)),
 })

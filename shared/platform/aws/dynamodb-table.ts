@@ -146,7 +146,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       const keys = (found ?? [])
         .map((attributes) => unmarshall(attributes) as Key)
         .map(({ pk, sk }) => ({ pk, sk }))
-      return keys.find(({ pk }) => ownerOf(pk).entity === entity)
+      return keys.find(({ pk }) => ownerOf(pk).kind === entity)
     },
 
     async getMany(keys) {

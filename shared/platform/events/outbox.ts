@@ -81,7 +81,7 @@ function isCreatedOnce({ pk, sk }: Key): boolean {
 }
 
 function storedEvent({ name, carriers, data, once }: OutgoingEvent, item: Item): StoredEvent {
-  const { entity: kind } = ownerOf(item.pk)
+  const { kind } = ownerOf(item.pk)
   if (!carriers.some((carrier) => carrier === kind)) {
     throw new Error(
       `${name} cannot be carried by an item of the kind ${kind}: its definition names ${carriers}`,
@@ -99,7 +99,7 @@ function storedEvent({ name, carriers, data, once }: OutgoingEvent, item: Item):
 
 /** Returns the tenant of the events of an item: that of its partition, or else of its attribute. */
 function tenantOfItem({ pk, tenant_id }: Item): string | undefined {
-  const { entity: kind, tenant } = ownerOf(pk)
+  const { kind, tenant } = ownerOf(pk)
   if (isEntity(kind)) return tenant
   return typeof tenant_id === 'string' ? tenant_id : undefined
 }

@@ -105,7 +105,7 @@ interface Judged {
 export function judge({ before, after }: Pick<StreamChange, 'before' | 'after'>, carriers: Carriers): Judged {
   const judged: Judged = { allowed: [], refused: [] }
   if (!after) return judged
-  const { entity: kind } = ownerOf(after.pk)
+  const { kind } = ownerOf(after.pk)
   try {
     for (const event of publishedEvents(after, before)) {
       const { type, version, correlation_id } = event

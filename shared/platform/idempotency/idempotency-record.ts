@@ -91,8 +91,8 @@ export interface KeyedRequest {
 }
 
 /** Returns the key of a record: unique to tenant, principal and route, and hashed because a key may hold anything. */
-export function recordKey(tenant: string, principal: string, operation: string, idempotencyKey: string): Key {
-  const scope = JSON.stringify([tenant, principal, operation, idempotencyKey])
+export function recordKey(tenant: string, principal: string, route: string, idempotencyKey: string): Key {
+  const scope = JSON.stringify([tenant, principal, route, idempotencyKey])
   return { pk: `idempotency#${createHash('sha256').update(scope).digest('base64url')}`, sk: 'record' }
 }
 

@@ -38,7 +38,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   const { clock } = runtime
   const until = clock.now() + runLimitMilliseconds
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
-  const range = { now: clock.now(), waiting: true }
+  const range = { now: clock.now(), countsAll: true }
   const { due, counts, oldest } = await readDue<SagaEntry>(table, 'pending-saga', range)
   const recorded = recordBacklogs(counts, table)
   // If it fails, the run fails once its work has ended.

@@ -220,10 +220,10 @@ export const singleItems = [
 /** The first part of a partition key, by which functions get their permissions (`TableUse`). */
 export type PartitionKind = Entity | PendingWork | FailedWork | NamedItem | (typeof singleItems)[number]
 
-/** Returns the tenant and entity of a partition key. */
-export function ownerOf(pk: string): { entity: string; tenant: string } {
-  const [entity = '', tenant = ''] = pk.split('#')
-  return { entity, tenant }
+/** Returns the kind of a partition and its tenant, from the partition key. */
+export function ownerOf(pk: string): { kind: string; tenant: string } {
+  const [kind = '', tenant = ''] = pk.split('#')
+  return { kind, tenant }
 }
 
 function partition(tenant: string, entity: Entity, number: number): string {
