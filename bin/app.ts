@@ -5,7 +5,7 @@ import { routes } from '#functions/routes.ts'
 import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
 import { checkOperations } from '#lib/checks/check-operations.ts'
 import { CommerceStack } from '#lib/commerce-stack.ts'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { StageError } from '#lib/stage.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -18,7 +18,7 @@ import { loadSettings } from './build/settings-file.ts'
  * default profile; every other stage needs one. `-c release=ID` names the deployment, and functions get versions.
  * `-c rollout=bypass` deploys without CodeDeploy, and `-c freeze=writes|all` keeps a freeze.
  */
-async function synthesize(): Promise<void> {
+async function synthesizeApp(): Promise<void> {
   const app = new App({ analyticsReporting: false })
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app))
   const { stage, profile, ...flags } = deploymentFlags((name) => app.node.tryGetContext(name))
@@ -28,7 +28,7 @@ async function synthesize(): Promise<void> {
   checkOperations(settings, routes, profile)
   checkConcurrency(stage, settings, profile)
   const codes = await bundle({
-    entries: functionEntries(),
+    entries: entryPoints(),
     outdir: join(app.outdir, 'functions'),
     settings: JSON.stringify(settings),
   })
@@ -50,7 +50,7 @@ function environmentOf({ 'aws.environment': environment }: Settings, profile: st
 }
 
 try {
-  await synthesize()
+  await synthesizeApp()
 } catch (thrown) {
   // Errors that the person who deploys can fix are printed without a stack trace. Any other error is a bug.
   if (!(thrown instanceof ProfileError || thrown instanceof StageError)) throw thrown

@@ -1,4 +1,4 @@
-import type { ImportStep } from '#shared/imports/import-steps.ts'
+import type { ImportStep } from '#shared/imports/import.ts'
 import type { Use } from '#shared/platform/request/route.ts'
 import type { TableUse } from '#shared/platform/table/table.ts'
 
@@ -43,31 +43,22 @@ export const steps: readonly StepEntry[] = [
     step: 'rows',
     folder: 'imports/import-rows',
     description: 'Import the rows of a chunk',
-    uses: ['imports.read', 'rejects.write'],
+    uses: ['imports.read'],
     table: {
-      get: ['import_chunk', 'import_pace', 'operation'],
-      put: ['customer', 'import_chunk', 'import_pace'],
+      get: ['import_chunk', 'import_rate', 'operation'],
+      put: ['customer', 'import_chunk', 'import_rate'],
       update: ['operation'],
       insert: ['customer'],
     },
     impact: 'Imports fail after a part of their rows.',
   },
   {
-    name: 'imports.complete',
-    step: 'complete',
-    folder: 'imports/complete-import',
-    description: 'Write the completion record of an import',
-    uses: ['rejects.read', 'rejects.write'],
+    name: 'imports.end',
+    step: 'end',
+    folder: 'imports/end-import',
+    description: 'End an import with its result or its failure',
+    uses: ['rejects.write'],
     table: { ...ending, query: ['import_chunk'] },
-    impact: 'Imports are reported as failed although their rows were imported.',
-  },
-  {
-    name: 'imports.fail',
-    step: 'fail',
-    folder: 'imports/fail-import',
-    description: 'Mark an import as failed',
-    uses: [],
-    table: ending,
-    impact: 'Failed imports are reported as running until the sweeper ends them.',
+    impact: 'Imports end late and as failed, although their rows were imported.',
   },
 ]

@@ -13,19 +13,23 @@ import { filesBucket } from './data/files-bucket.ts'
 import { ownKey } from './data/own-key.ts'
 import { secrets } from './data/secrets.ts'
 import { consumers } from './functions/consumers.ts'
-import { endpointFunctions, preflightFunction, unknownRouteFunction } from './functions/endpoint-functions.ts'
+import {
+  createPreflightFunction,
+  endpointFunctions,
+  unknownRouteFunction,
+} from './functions/endpoint-functions.ts'
 import type { Freeze } from './functions/freeze.ts'
 import {
-  preflight as entryOfPreflight,
+  corsPreflight as entryOfPreflight,
   unknownRoute as entryOfUnknownRoute,
   type FunctionCodes,
-} from './functions/function-entries.ts'
+} from './functions/function-names.ts'
 import { bypassRollout, gradualDeployments } from './functions/gradual-deployment.ts'
 import { invokedBy } from './functions/release.ts'
 import { traces } from './functions/traces.ts'
 import { restApi } from './gateway/rest-api.ts'
-import { blockedAddresses, userPoolWebAcl, webAcl } from './gateway/web-acl.ts'
-import { importMachine, stepFunctions } from './imports/import-machine.ts'
+import { blockedAddressesRule, userPoolWebAcl, webAcl } from './gateway/web-acl.ts'
+import { importMachine, importStepFunctions } from './imports/import-machine.ts'
 import { eventBus, feedSubscribers } from './messages/event-bus.ts'
 import { mailEvents, mailing } from './messages/mail.ts'
 import { workQueues } from './messages/queues.ts'
@@ -36,7 +40,7 @@ import { deploymentName, hasWebAcl, type Stage } from './stage.ts'
 interface CommerceStackProps extends Pick<StackProps, 'env'> {
   stage: Stage
   settings: Settings
-  /** The bundled functions, one for each name of `functionEntries`. */
+  /** The bundled functions, one for each name of `entryPoints`. */
   codes: FunctionCodes
   /** The id of the deployment (see `releaseOf`). */
   release?: string | undefined
@@ -73,19 +77,19 @@ export class CommerceStack extends Stack {
     const deployment = { stage, settings, codes, release, resources, freeze }
 
     const endpoints = endpointFunctions(this, deployment, routes)
-    const preflightHandler = preflightFunction(this, deployment, routes)
+    const preflightHandler = createPreflightFunction(this, deployment, routes)
     const preflight = invokedBy(preflightHandler, release)
     const unknownRouteHandler = unknownRouteFunction(this, deployment, routes)
     const unknownRoute = invokedBy(unknownRouteHandler, release)
     const api = restApi(this, { stage, settings, endpoints, preflight, unknownRoute, key })
 
-    const blocked = hasWebAcl(stage, settings) ? blockedAddresses(this, stage) : undefined
+    const blocked = hasWebAcl(stage, settings) ? blockedAddressesRule(this, stage) : undefined
     const acl = blocked && webAcl(this, api, { stage, settings, key, blocked })
     if (blocked) userPoolWebAcl(this, users.pool, { stage, settings, key, blocked })
 
     if (stage.onAws) traces(this, stage, settings)
 
-    const working = stepFunctions(this, deployment, steps)
+    const working = importStepFunctions(this, deployment, steps)
     const machine = importMachine(this, deployment, working)
     const domain = settings['api.domain']
     const address = domain ? `https://${domain.host}/` : api.url

@@ -42,11 +42,8 @@ export interface Stage {
  */
 const streams = { 'events.relay': 40, 'tasks.enqueue': 40 }
 
-/**
- * One tenant's imports hold a quarter of them at most (see check-concurrency.ts). The step that ends a failed import has
- * no limit, because it must always run.
- */
-const steps = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.complete': 20 }
+/** One tenant's imports hold a quarter of them at most (see check-concurrency.ts). */
+const stepLimits = { 'imports.prepare': 20, 'imports.rows': 100, 'imports.end': 20 }
 
 const production: Omit<Stage, 'name'> = {
   keepsData: true,
@@ -69,7 +66,7 @@ const production: Omit<Stage, 'name'> = {
     'login.send-reset': 5,
     'imports.start': 5,
     'refunds.reconcile': 5,
-    ...steps,
+    ...stepLimits,
     'platform.unknown-route': 10,
   },
 }
@@ -112,7 +109,7 @@ const stages: readonly Stage[] = [
       'login.send-reset': 2,
       'imports.start': 2,
       'refunds.reconcile': 2,
-      ...steps,
+      ...stepLimits,
       'platform.unknown-route': 10,
     },
   },

@@ -34,7 +34,7 @@ export async function bundle({ entries, outdir, settings }: BundleRequest): Prom
     ...commonOptions,
     entryPoints: Object.fromEntries(files),
     outdir: resolve(outdir),
-    plugins: [deployedSettings(settings), smallSdk(), throughBuiltinModule()],
+    plugins: [inlineSettings(settings), smallSdk(), throughBuiltinModule()],
     metafile: true,
     sourcemap: 'external',
     sourcesContent: false,
@@ -97,7 +97,7 @@ async function describe(directory: string): Promise<Bundle> {
 }
 
 /** Inlines the deployment's settings in place of the module that throws outside a bundle. */
-export function deployedSettings(settings: string): Plugin {
+export function inlineSettings(settings: string): Plugin {
   const json = JSON.stringify(JSON.parse(settings))
   const deployed = join(root, 'shared/platform/aws/deployed-settings.ts')
   // Parsed at run time, because an object literal would interpret a key __proto__ as the prototype.

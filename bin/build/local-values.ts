@@ -20,7 +20,7 @@ const example = new RegExp(
 const maxFileBytesInRequest = Math.floor(((6 * 1024 * 1024 - 64 * 1024) * 3) / 4)
 
 /** The settings that limit a file in a request body. */
-const fileLimits = [
+const fileLimitSettings = [
   ['imports.maxBytes', 'inline'],
   ['codes.import', 'maxBytes'],
 ] as const
@@ -41,7 +41,7 @@ export function localValues(
     // Pages on a developer's machine may call a stage without data of customers.
     .filter(([key]) => keepsData || key !== 'cors.allowedOrigins')
     .flatMap(([key, value]) => localAddresses(key, value, name))
-  for (const [key, path] of fileLimits)
+  for (const [key, path] of fileLimitSettings)
     if (Number(member(key, path)) > maxFileBytesInRequest)
       problems.push(
         `${key} at ${path}: stage ${name} accepts at most ${maxFileBytesInRequest} bytes in a request.`,

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import { createProgram, leavesOf, nameOf } from './program.ts'
+import { commandName, createProgram, leavesOf } from './program.ts'
 
 const opening = `# Commands
 
@@ -22,7 +22,7 @@ export function commandsPage(): string {
   const groups = Map.groupBy(leavesOf(program), (command) => command.helpGroup().replace(':', ''))
   const sections = [...groups].map(([group, commands]) => {
     const texts = commands.map(
-      (command) => `### ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
+      (command) => `### ${commandName(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`,
     )
     return `## ${group}\n\n${texts.join('\n')}`
   })

@@ -27,7 +27,7 @@ export async function tableOf(name: string | undefined) {
 
 /** Returns the operator who runs a command on the deployment that --stack names. */
 export async function operatorOf(name: string | undefined) {
-  return (await import('../commands/stack/operator.ts')).operatorOf(await stackOf(name))
+  return (await import('../commands/stack/operator.ts')).operatorOn(await stackOf(name))
 }
 
 /** Returns the profile that --settings names. */

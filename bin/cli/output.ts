@@ -4,50 +4,56 @@ import { unseen } from '#shared/platform/base/failure.ts'
 import { UsageError } from './options.ts'
 
 /**
- * Prints records: a table on a terminal, JSON lines if the output is piped.
+ * Prints rows: a table on a terminal, JSON lines if the output is piped.
  * @param columns the fields of the table; all if empty
  */
-export async function printRecords(
-  records: AsyncIterable<object> | Iterable<object>,
+export async function printRows(
+  rows: AsyncIterable<object> | Iterable<object>,
   ...columns: string[]
 ): Promise<void> {
   if (process.stdout.isTTY) {
-    const rows: object[] = []
-    for await (const record of records) rows.push(record)
-    console.log(rows.length === 0 ? styleText('dim', 'There are none.') : tableOf(rows, columns))
-  } else for await (const record of records) console.log(jsonOf(record))
+    const all: object[] = []
+    for await (const row of rows) all.push(row)
+    console.log(all.length === 0 ? styleText('dim', 'There are none.') : tableText(all, columns))
+  } else for await (const row of rows) printJson(row)
 }
 
 /**
- * Prints one record: a line for each field on a terminal, with lists of records as tables below; one JSON line if the
+ * Prints an object: a line for each field on a terminal, with lists of objects as tables below; one JSON line if the
  * output is piped.
  */
-export function printRecord(record: object): void {
+export function printFields(printed: object): void {
   if (!process.stdout.isTTY) {
-    console.log(jsonOf(record))
+    printJson(printed)
     return
   }
-  const fields = Object.entries(record)
+  const fields = Object.entries(printed)
   const lists = fields.filter(([, value]) => Array.isArray(value) && typeof value[0] === 'object')
   console.log(listOf(Object.fromEntries(fields.filter((field) => !lists.includes(field)))))
-  for (const [name, list] of lists) console.log(`\n${name}\n${tableOf(list)}`)
+  for (const [name, list] of lists) console.log(`\n${name}\n${tableText(list)}`)
 }
 
-/** Prints a record as it happens: some fields on one line of a terminal, one JSON line if the output is piped. */
-export function printLine(record: object, ...columns: string[]): void {
-  const fields = new Map(Object.entries(record))
-  const line = columns.map((name) => textOf(fields.get(name))).join('  ')
-  console.log(process.stdout.isTTY ? line : jsonOf(record))
+/** Prints a row as it happens: some fields on one line of a terminal, one JSON line if the output is piped. */
+export function printLine(row: object, ...columns: string[]): void {
+  const fields = new Map(Object.entries(row))
+  const line = columns.map((name) => printableText(fields.get(name))).join('  ')
+  if (process.stdout.isTTY) console.log(line)
+  else printJson(row)
 }
 
-/** Returns records as a table, or as one list of fields for each if the table is wider than the terminal. */
-function tableOf(records: readonly object[], columns: readonly string[] = []): string {
-  const names = columns.length > 0 ? columns : [...new Set(records.flatMap((record) => Object.keys(record)))]
-  const rows = records.map((record) => new Map(Object.entries(record)))
-  const cells = [names, ...rows.map((row) => names.map((name) => textOf(row.get(name))))]
+/** Prints an object as one JSON line, also on a terminal. */
+export function printJson(printed: object): void {
+  console.log(jsonOf(printed))
+}
+
+/** Returns objects as a table, or as one list of fields for each if the table is wider than the terminal. */
+function tableText(objects: readonly object[], columns: readonly string[] = []): string {
+  const names = columns.length > 0 ? columns : [...new Set(objects.flatMap((one) => Object.keys(one)))]
+  const rows = objects.map((one) => new Map(Object.entries(one)))
+  const cells = [names, ...rows.map((row) => names.map((name) => printableText(row.get(name))))]
   const widths = names.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))
   if (widths.reduce((sum, width) => sum + width + 2, 0) > (process.stdout.columns || 80))
-    return records.map(listOf).join('\n\n')
+    return objects.map(listOf).join('\n\n')
   const [head = '', ...lines] = cells.map((row) =>
     row
       .map((cell, at) => cell.padEnd(widths[at] ?? 0))
@@ -57,25 +63,25 @@ function tableOf(records: readonly object[], columns: readonly string[] = []): s
   return [styleText('bold', head), ...lines].join('\n')
 }
 
-function listOf(record: object): string {
-  const width = Math.max(...Object.keys(record).map((name) => name.length))
-  return Object.entries(record)
-    .map(([name, value]) => `${styleText('dim', name.padEnd(width))}  ${textOf(value)}`)
+function listOf(one: object): string {
+  const width = Math.max(...Object.keys(one).map((name) => name.length))
+  return Object.entries(one)
+    .map(([name, value]) => `${styleText('dim', name.padEnd(width))}  ${printableText(value)}`)
     .join('\n')
 }
 
-/** Returns a value without control characters, which could change the terminal, and with other unseen ones escaped. */
-export function textOf(value: unknown): string {
+/** Returns a value without control characters, which could change the terminal, and with other unseen ones escapeUnseen. */
+export function printableText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-  return escaped(text.replace(/\p{Cc}/gu, ' '))
+  return escapeUnseen(text.replace(/\p{Cc}/gu, ' '))
 }
 
-function jsonOf(record: object): string {
-  return escaped(JSON.stringify(record))
+function jsonOf(one: object): string {
+  return escapeUnseen(JSON.stringify(one))
 }
 
 /** Escapes the characters that could show another text than there is. In JSON this changes no value. */
-function escaped(text: string): string {
+function escapeUnseen(text: string): string {
   return text.replace(RegExp(unseen, 'gu'), (character) =>
     character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )

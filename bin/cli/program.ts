@@ -10,7 +10,7 @@ import { defineSubscriberCommands } from '../commands/subscribers/subscriber-com
 import { defineTenantCommands } from '../commands/tenants/tenant-commands.ts'
 import { version } from '../describe/version.ts'
 import { definer, UsageError } from './options.ts'
-import { textOf } from './output.ts'
+import { printableText } from './output.ts'
 
 const description =
   'The command line of the commerce API. Commands work on the local run (npm start) or, with --stack NAME, on a stack in the AWS account and region of the environment; the help of a command says if it works on only one of them.'
@@ -35,7 +35,7 @@ export function createProgram(): Command {
     .configureHelp({
       styleTitle: (title) => styleText('bold', title),
       visibleCommands: (command) => command.commands.flatMap(leavesOf),
-      subcommandTerm: (command) => nameOf(command),
+      subcommandTerm: (command) => commandName(command),
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
       subcommandDescription: (command) => /^.*?(?=\.(?: |$))/.exec(command.description())?.[0] ?? '',
@@ -66,7 +66,7 @@ export function leavesOf(command: CommandUnknownOpts): CommandUnknownOpts[] {
 }
 
 /** Returns the name of a command as it is typed after `commerce`. */
-export function nameOf(command: CommandUnknownOpts): string {
+export function commandName(command: CommandUnknownOpts): string {
   const group = command.parent
   return group?.parent ? `${group.name()} ${command.name()}` : command.name()
 }
@@ -82,7 +82,9 @@ export async function runProgram(args: readonly string[]): Promise<number> {
     const { message } = thrown as Error
     const [, text = message] = Object.entries(advice).find(([start]) => message.startsWith(start)) ?? []
     console.error(
-      styleText('red', `error: ${text.split('\n').map(textOf).join('\n')}`, { stream: process.stderr }),
+      styleText('red', `error: ${text.split('\n').map(printableText).join('\n')}`, {
+        stream: process.stderr,
+      }),
     )
     return thrown instanceof UsageError ? 2 : 1
   }

@@ -22,7 +22,7 @@ const kept = {
 const sentAtFirst = 500
 
 /** One thing that the service did, or the state of one of its parts. A later entry with the same id replaces it. */
-export interface Entry {
+export interface ConsoleEntry {
   kind: keyof typeof kept
   id: string
   correlation_id?: string | null | undefined
@@ -32,21 +32,22 @@ export interface Entry {
 /** What the service did so far, and the viewers who are sent each new entry. */
 export interface Activity {
   /** Adds or replaces entries. An entry that says nothing new is not sent. */
-  add(entries: readonly Entry[]): void
+  add(entries: readonly ConsoleEntry[]): void
   /** Returns the entries of a kind that are kept, oldest first. */
-  all(kind: Entry['kind']): Entry[]
+  all(kind: ConsoleEntry['kind']): ConsoleEntry[]
   /** Returns the latest entries of all kinds, each kind oldest first. */
-  latest(): Entry[]
+  latest(): ConsoleEntry[]
   /** Calls the viewer with each change. @returns a function that ends the calls */
-  watch(viewer: (changed: readonly Entry[]) => void): () => void
+  watch(viewer: (changed: readonly ConsoleEntry[]) => void): () => void
   readonly viewers: number
 }
 
 /** @param limits how many entries of each kind are kept */
-export function activity(limits: Partial<Record<Entry['kind'], number>> = kept): Activity {
-  const stored = new Map<Entry['kind'], Map<string, { entry: Entry; text: string }>>()
-  const viewers = new Set<(changed: readonly Entry[]) => void>()
-  const all = (kind: Entry['kind']) => [...(stored.get(kind)?.values() ?? [])].map(({ entry }) => entry)
+export function activity(limits: Partial<Record<ConsoleEntry['kind'], number>> = kept): Activity {
+  const stored = new Map<ConsoleEntry['kind'], Map<string, { entry: ConsoleEntry; text: string }>>()
+  const viewers = new Set<(changed: readonly ConsoleEntry[]) => void>()
+  const all = (kind: ConsoleEntry['kind']) =>
+    [...(stored.get(kind)?.values() ?? [])].map(({ entry }) => entry)
   return {
     add(entries) {
       const changed = entries.filter((entry) => {

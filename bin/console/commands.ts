@@ -1,10 +1,10 @@
-import type { Entry } from './activity.ts'
+import type { ConsoleEntry } from './activity.ts'
 
 /** A message of a dead-letter queue in the entry of the queue. */
 type Letter = { id: string } & Record<string, unknown>
 
 /** Returns an entry with the commands that act on it, filled in. @param stack that of --stack; undefined for the local run */
-export function withCommands(entry: Entry, stack: string | undefined): Entry {
+export function withCommands(entry: ConsoleEntry, stack: string | undefined): ConsoleEntry {
   const line = (name: string, values: string[], options: Options = {}) =>
     commandLine(name, values, stack === undefined ? options : { ...options, stack })
   if (entry.kind === 'queue') {
@@ -29,7 +29,10 @@ export function withCommands(entry: Entry, stack: string | undefined): Entry {
 }
 
 /** Returns the commands on an entry of a tenant. */
-function commandsOf(entry: Entry, tenant: string): [name: string, values: string[], options?: Options][] {
+function commandsOf(
+  entry: ConsoleEntry,
+  tenant: string,
+): [name: string, values: string[], options?: Options][] {
   const { kind, id, state, status, subscriber_id, token_sub } = entry
   if (tenant === '') return []
   if (kind === 'delivery')

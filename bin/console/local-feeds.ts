@@ -8,17 +8,17 @@ import {
 } from '@aws-sdk/client-dynamodb-streams'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { deadLettersOutput, queueOutput } from '#lib/functions/function-entries.ts'
+import { deadLettersOutput, queueOutput } from '#lib/functions/function-names.ts'
 import type { FaultDescription } from '#shared/platform/base/failure.ts'
 import type { JobLine } from '#shared/platform/base/log.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
-import { type Subscription, subscribe } from '../commands/events/published-events.ts'
+import { type BusSubscription, subscribe } from '../commands/events/published-events.ts'
 import type { DeployedStack } from '../commands/stack/deployment.ts'
 import type { LocalAws } from '../local/environment.ts'
 import { ownJson, sentMails } from '../local/mail.ts'
-import { accessOf, type ServiceFile } from '../local/service-file.ts'
-import type { Entry } from './activity.ts'
+import { awsAccessOf, type ServiceFile } from '../local/service-file.ts'
+import type { ConsoleEntry } from './activity.ts'
 import { entriesOf } from './table-entries.ts'
 
 /** A part of the local run that the console reads again and again. */
@@ -27,7 +27,7 @@ export interface Feed {
   /** The pause between two reads. */
   milliseconds: number
   /** Returns what is new, or the current state. */
-  read(): Promise<Entry[]>
+  read(): Promise<ConsoleEntry[]>
 }
 
 /** What one feed learns for another. */
@@ -37,7 +37,7 @@ export interface Links {
   /** The ids of messages of the service, by those that the mail service gave their mails. */
   messages: Map<string, string>
   /** The correlation ids and states of mails, by the ids of their messages. */
-  mails: Map<string, Pick<Entry, 'correlation_id' | 'state'>>
+  mails: Map<string, Pick<ConsoleEntry, 'correlation_id' | 'state'>>
 }
 
 export function links(): Links {
@@ -58,10 +58,10 @@ export function activityFeed(
   known: Links,
 ): Feed & {
   /** Returns the entry of the next line, if it has one. */
-  parse(line: string): Entry[]
+  parse(line: string): ConsoleEntry[]
 } {
   let [offset, rest, lines] = [0, '', 0]
-  const parse = (line: string): Entry[] => {
+  const parse = (line: string): ConsoleEntry[] => {
     lines += 1
     const { message_id, ...entry } = { id: String(lines), ...JSON.parse(line) }
     if (entry.kind === 'mailed') {
@@ -94,7 +94,7 @@ export function activityFeed(
 }
 
 /** Returns a line of the engine's file. A log line that is JSON becomes `fields`. */
-function asEntry(entry: Entry): Entry {
+function asEntry(entry: ConsoleEntry): ConsoleEntry {
   if (entry.kind !== 'log') return entry
   const { line, ...rest } = entry
   try {
@@ -105,7 +105,7 @@ function asEntry(entry: Entry): Entry {
   }
 }
 
-function addFailure({ fields }: Entry, { failures }: Links): void {
+function addFailure({ fields }: ConsoleEntry, { failures }: Links): void {
   const { message_id: id, fault, attempt } = (fields ?? {}) as Partial<JobLine> & { fault?: FaultDescription }
   if (id === undefined || fault === undefined) return
   const reason = [fault.name, fault.message].filter(Boolean).join(': ')
@@ -114,7 +114,7 @@ function addFailure({ fields }: Entry, { failures }: Links): void {
 
 /** Subscribes to the event bus. Reading it waits up to 20 s for the next event. */
 export function eventFeed(access: DeployedStack['access'], bus: string): Feed {
-  let subscription: Promise<Subscription> | undefined
+  let subscription: Promise<BusSubscription> | undefined
   return {
     name: 'events',
     milliseconds: 0,
@@ -225,7 +225,7 @@ export function queueFeed(service: ServiceFile, { failures }: Links): Feed {
     name: 'queues',
     milliseconds: 500,
     async read() {
-      const { messages } = await ownJson<Answer>(accessOf(service), '/_ministack/sqs/messages')
+      const { messages } = await ownJson<Answer>(awsAccessOf(service), '/_ministack/sqs/messages')
       const byUrl = new Map(
         Object.values(messages).flatMap((regions) =>
           Object.values(regions).flatMap(Object.entries<Message[]>),

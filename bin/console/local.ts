@@ -7,8 +7,8 @@ import { redrive } from '../commands/dead-letters/redrive.ts'
 import type { DeployedStack } from '../commands/stack/deployment.ts'
 import { resend } from '../commands/subscribers/deliveries.ts'
 import { subscriberOperatorOf } from '../commands/subscribers/subscriber-operator.ts'
-import { accessOf, type ServiceFile } from '../local/service-file.ts'
-import { type Activity, activity, type Entry } from './activity.ts'
+import { awsAccessOf, type ServiceFile } from '../local/service-file.ts'
+import { type Activity, activity, type ConsoleEntry } from './activity.ts'
 import { withCommands } from './commands.ts'
 import {
   activityFeed,
@@ -33,7 +33,7 @@ export interface LocalSource extends Source {
 /** Follows what the local run does. @param activityFile see `LocalService` */
 export function localSource(service: ServiceFile, activityFile: string): LocalSource {
   const { outputs, table, event_bus, provider_url } = service
-  const access = accessOf(service)
+  const access = awsAccessOf(service)
   const stack: DeployedStack = { outputs, access }
   const reach = reachOf(undefined, stack)
   const live = withCommandsIn(activity())
@@ -53,7 +53,7 @@ export function localSource(service: ServiceFile, activityFile: string): LocalSo
     const { kind } = question
     if (kind === 'request') return readRequests(activityFile, question)
     if (kind in readableOfTable) return readTable(reach, { ...question, kind: kind as KindOfTable })
-    return pageOf(live.all(kind as Entry['kind']), question)
+    return pageOf(live.all(kind as ConsoleEntry['kind']), question)
   }
   return {
     live,
@@ -95,8 +95,8 @@ async function follow(
     let pause = milliseconds
     if (always || shown.viewers > 0) {
       const [entries, problem] = await read().then(
-        (found): [Entry[], null] => [found, null],
-        (thrown: Error): [Entry[], string] => [[], thrown.message],
+        (found): [ConsoleEntry[], null] => [found, null],
+        (thrown: Error): [ConsoleEntry[], string] => [[], thrown.message],
       )
       shown.add([...entries, { kind: 'problem', id: name, text: problem }])
       if (problem !== null) pause = 1000
@@ -108,7 +108,7 @@ async function follow(
 
 /** Reads requests of the run from its file, with the tenants that the log lines of their correlation ids name. */
 async function readRequests(file: string, question: Question): Promise<Reading> {
-  const requests: Entry[] = []
+  const requests: ConsoleEntry[] = []
   const tenants = new Map<unknown, unknown>()
   const feed = activityFeed(file, links())
   for await (const line of createInterface({ input: createReadStream(file, 'latin1') })) {
@@ -123,7 +123,7 @@ async function readRequests(file: string, question: Question): Promise<Reading> 
 }
 
 /** Returns the newest entries of a range that match. The cursor is the number of those before. @param all oldest first */
-function pageOf(all: readonly Entry[], question: Question): Reading {
+function pageOf(all: readonly ConsoleEntry[], question: Question): Reading {
   const { from = 0, to = Number.POSITIVE_INFINITY, tenant, status, code, correlation, cursor } = question
   const matching = all.filter((entry) => {
     const at = Number(entry.at ?? Date.parse(String(entry.occurred_at)))

@@ -11,9 +11,9 @@ import {
   readOperations,
   readRefunds,
 } from '../commands/ask/lists.ts'
-import type { Query, Read } from '../commands/ask/query.ts'
+import type { LineQuery, ReadLines } from '../commands/ask/query.ts'
 import type { Reach } from '../commands/ask/reach.ts'
-import type { Entry } from './activity.ts'
+import type { ConsoleEntry } from './activity.ts'
 import type { Question, Reading } from './source.ts'
 import {
   auditEntry,
@@ -57,16 +57,16 @@ export function readTable(reach: Reach, question: Question & { kind: KindOfTable
 }
 
 async function read<Line>(
-  list: Read<Line>,
-  asEntry: (line: Line) => Entry,
+  list: ReadLines<Line>,
+  asEntry: (line: Line) => ConsoleEntry,
   reach: Reach,
   question: Question,
 ): Promise<Reading> {
-  const { entries, units, complete, cursor } = await list(reach, queryOf(question))
-  return { entries: entries.map(asEntry), units: units.read, calls: 0, complete, cursor }
+  const { lines, units, complete, cursor } = await list(reach, queryOf(question))
+  return { entries: lines.map(asEntry), units: units.read, calls: 0, complete, cursor }
 }
 
-function queryOf(question: Question): Query {
+function queryOf(question: Question): LineQuery {
   const { tenant, from, to, status, actor, action, target, correlation, cursor } = question
   const results = ['allow', 'deny'] as const
   const result = results.find((one) => one === status)
@@ -80,7 +80,7 @@ function queryOf(question: Question): Query {
 async function readSubscribers(reach: Reach, { tenant = '' }: Question): Promise<Reading> {
   const units = noUnits()
   const range = { low: smallestId, high: largestId, descending: true, atOnce: readAtOnce }
-  const entries: Entry[] = []
+  const entries: ConsoleEntry[] = []
   for await (const items of readAll(reach.openTable(units), partitionsOf(tenant, 'subscriber'), range))
     entries.push(...items.flatMap((item) => entriesOf(item)))
   return { entries, units: units.read, calls: 0, complete: true }
@@ -88,8 +88,8 @@ async function readSubscribers(reach: Reach, { tenant = '' }: Question): Promise
 
 /** Reads the dead letters of all queues. They stay there. */
 export async function readLetters(reach: Reach): Promise<Reading & { byQueue: Map<string, object[]> }> {
-  const { entries, units, complete } = await readDeadLetters(reach, { limit: readAtOnce })
-  const letters = entries.map(({ queue, message_id: id, at, ...rest }) => ({
+  const { lines, units, complete } = await readDeadLetters(reach, { limit: readAtOnce })
+  const letters = lines.map(({ queue, message_id: id, at, ...rest }) => ({
     ...rest,
     queue,
     id,

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
-import { type Answer, consolePage, type Site } from '../describe/reference/site.ts'
-import type { Activity, Entry } from './activity.ts'
+import { consolePage, type Responder, type Site } from '../describe/reference/site.ts'
+import type { Activity, ConsoleEntry } from './activity.ts'
 import type { Question, Reading, Source } from './source.ts'
 
 export interface Console {
@@ -14,7 +14,7 @@ export interface Console {
   /** The page of the console alone, without the token: it comes with the link. */
   page(): Promise<Site>
   /** Answers the requests of the page. @returns whether it was one */
-  answer: Answer
+  answer: Responder
   /** What requests of the page need, new at each start. */
   token: string
 }
@@ -123,7 +123,7 @@ function sendJson(response: ServerResponse, body: object): void {
 /** Sends the latest entries and then each change, as server-sent events. */
 function stream(shown: Activity, request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', ...noSniff })
-  const send = (event: string, entries: readonly Entry[]) =>
+  const send = (event: string, entries: readonly ConsoleEntry[]) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(entries)}\n\n`)
   send('all', shown.latest())
   request.once(

@@ -1,4 +1,4 @@
-import type { Activity, Entry } from './activity.ts'
+import type { Activity, ConsoleEntry } from './activity.ts'
 
 /** What the console asks for: the entries of a kind in a time range, newest first, that match all filters. */
 export interface Question {
@@ -23,7 +23,7 @@ export interface Question {
 
 /** What was read, and what that took. */
 export interface Reading {
-  entries: Entry[]
+  entries: ConsoleEntry[]
   /** Whether nothing of the range is left. */
   complete: boolean
   /** Continues a reading that is not complete. A sample without a cursor cannot be continued. */

@@ -1,12 +1,13 @@
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { routes } from '#functions/routes.ts'
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { queueOutput } from '#lib/functions/function-entries.ts'
+import { queueOutput } from '#lib/functions/function-names.ts'
+import { hourMilliseconds } from '#shared/platform/base/clock.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { type Reach, reachOf } from '../commands/ask/reach.ts'
 import type { LogLine } from '../commands/ask/search-logs.ts'
 import type { DeployedStack } from '../commands/stack/deployment.ts'
-import type { Entry } from './activity.ts'
+import type { ConsoleEntry } from './activity.ts'
 import { withCommands } from './commands.ts'
 import {
   type KindOfTable,
@@ -54,10 +55,9 @@ export function stageSource(
 
 /** By operation. The log names no path, as paths hold ids. */
 const pathsOf = new Map(routes.map(({ route }) => [route.operation, `${route.path}`]))
-const methodsOf = new Map(routes.map(({ route }) => [route.operation, route.method]))
+const methodOf = new Map(routes.map(({ route }) => [route.operation, route.method]))
 
 /** The time of a view without a start, in milliseconds. */
-const hourMilliseconds = 3_600_000
 
 /**
  * Reads the lines of requests. The log is searched by the rarest filter, and its lines are filtered by the others: a search by
@@ -78,7 +78,7 @@ async function readRequests(reach: Reach, question: Question): Promise<Reading> 
   return { entries: matching, calls, units: 0, complete }
 }
 
-function requestEntry({ at, fields }: LogLine): Entry {
+function requestEntry({ at, fields }: LogLine): ConsoleEntry {
   const { operation, correlation_id, tenant, status, duration_milliseconds, error_code } = fields
   const name = String(operation)
   return {
@@ -86,7 +86,7 @@ function requestEntry({ at, fields }: LogLine): Entry {
     id: `${correlation_id}@${at}`,
     correlation_id: String(correlation_id),
     ...{ at, tenant, status, milliseconds: duration_milliseconds, error_code: error_code ?? null },
-    ...{ method: methodsOf.get(name) ?? '', path: pathsOf.get(name) ?? name, fields },
+    ...{ method: methodOf.get(name) ?? '', path: pathsOf.get(name) ?? name, fields },
   }
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { eventDefinitions } from '#functions/events.ts'
 import { route as receiveEvent } from '#functions/webhooks/receive-event/route.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { pingType, pingVersion } from '#shared/deliveries/delivery.ts'
 import {
   defineEvent,
@@ -12,7 +13,7 @@ import { pathOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
 import { impliedVersion, webhookEvent } from '#shared/webhooks/webhook-event.ts'
-import { pascalCase, withNamedSchemas } from './openapi/components.ts'
+import { withNamedSchemas } from './openapi/components.ts'
 import { type Json, jsonSchema, opened } from './openapi/schemas.ts'
 import { ownership } from './openapi.ts'
 import { deliveredHeaders, receivedHeaders, signatureForm } from './signature.ts'
@@ -173,7 +174,7 @@ function messages(
 }
 
 function publishedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const title = nameOf(type, version)
+  const title = schemaName(type, version)
   const named = v.pipe(data(settings), v.title(`${title}Data`))
   const { additionalProperties: _, ...schema } = jsonSchema(publishedEventSchema(type, version, named))
   const properties = schema.properties as Json
@@ -192,7 +193,7 @@ function deliveredContent(event: EventDefinition, settings: Settings): Json {
 }
 
 function receivedContent({ type, version, data }: EventDefinition, settings: Settings): Json {
-  const title = `Received${nameOf(type, version)}`
+  const title = `Received${schemaName(type, version)}`
   const described = { title: `${title}Data`, ...jsonSchema(data(settings)) }
   const properties = { type: { const: type }, version: { const: version }, data: described }
   const required = version === impliedVersion ? {} : { required: ['version'] }
@@ -203,7 +204,7 @@ function receivedContent({ type, version, data }: EventDefinition, settings: Set
 }
 
 /** Returns the name of an event's schema: OrderPaid, and OrderPaidV2 for its second version. */
-function nameOf(type: string, version: number): string {
+function schemaName(type: string, version: number): string {
   return `${pascalCase(type)}${version === 1 ? '' : `V${version}`}`
 }
 

@@ -5,7 +5,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { reference, withNamedSchemas } from './openapi/components.ts'
 import { sharedErrorResponses } from './openapi/errors.ts'
 import { operation, withVariant } from './openapi/operation.ts'
-import { type Json, opened, openPoint } from './openapi/schemas.ts'
+import { type Json, opened, openPointMark } from './openapi/schemas.ts'
 import { sharedParameters } from './openapi/shared-parameters.ts'
 import { signatureDescription } from './signature.ts'
 import { version } from './version.ts'
@@ -127,7 +127,7 @@ function successes(settings: Settings): Json {
     },
     SeeOther: {
       description: `Location is a link to the file. It is valid for ${linkSeconds} seconds.`,
-      ...openPoint('codes.export'),
+      ...openPointMark('codes.export'),
       headers: {
         ...correlation,
         Location: header('A link to the file at the file store, on another host. It needs no credentials.'),
@@ -138,10 +138,16 @@ function successes(settings: Settings): Json {
 
 function securitySchemes(settings: Settings): Json {
   const key = (name: string, setting: keyof Settings, description?: string) => {
-    return { type: 'apiKey', in: 'header', name, ...(description && { description }), ...openPoint(setting) }
+    return {
+      type: 'apiKey',
+      in: 'header',
+      name,
+      ...(description && { description }),
+      ...openPointMark(setting),
+    }
   }
   return {
-    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', ...openPoint('auth.issuers') },
+    bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', ...openPointMark('auth.issuers') },
     apiKey: key(
       settings['auth.apiKeyHeader'],
       'auth.apiKeyHeader',

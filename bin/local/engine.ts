@@ -68,7 +68,7 @@ export function activityFile(directory: string): string {
 /** @throws StartFailure with advice if something already listens on the port. */
 export async function assertPortFree(port: number): Promise<void> {
   // Some systems also let a second program listen. The first one still answers.
-  if ((await isFree(port, HOST)) && (await statusOf(`http://${HOST}:${port}`)) === undefined) return
+  if ((await isFree(port, HOST)) && (await engineStatus(`http://${HOST}:${port}`)) === undefined) return
   throw new StartFailure(
     `Port ${port} is in use: stop the program that uses it, or choose another with --port.`,
   )
@@ -106,15 +106,15 @@ function engineEnvironment(port: number, scratch: string): NodeJS.ProcessEnv {
 
 /** Returns whether the engine with these keys answers in time. */
 export async function isHealthy(aws: LocalAws, milliseconds?: number): Promise<boolean> {
-  return (await statusOf(`${aws.endpoint}/_ministack/health`, ownHeaders(aws), milliseconds)) === 200
+  return (await engineStatus(`${aws.endpoint}/_ministack/health`, engineHeaders(aws), milliseconds)) === 200
 }
 
 /** Returns the headers of a request for the engine's own paths, below /_ministack/. */
-export function ownHeaders({ credentials }: LocalAws): Record<string, string> {
+export function engineHeaders({ credentials }: LocalAws): Record<string, string> {
   return { 'X-Local-Secret': credentials.secretAccessKey }
 }
 
-async function statusOf(
+async function engineStatus(
   url: string,
   headers: Record<string, string> = {},
   milliseconds = 2000,

@@ -116,11 +116,11 @@ async function assertNoRestoredTable(settings: string): Promise<void> {
 async function timed<T>(label: string, work: Promise<T>): Promise<T> {
   const started = performance.now()
   const result = await work
-  process.stdout.write(`  ${label.padEnd(34)} ${secondsSince(started).padStart(5)} s\n`)
+  process.stdout.write(`  ${label.padEnd(34)} ${elapsedSeconds(started).padStart(5)} s\n`)
   return result
 }
 
 /** Returns the seconds since a `performance.now()`, with one decimal. */
-export function secondsSince(started: number): string {
+export function elapsedSeconds(started: number): string {
   return ((performance.now() - started) / 1000).toFixed(1)
 }

@@ -1,4 +1,4 @@
-import { ownHeaders } from './engine.ts'
+import { engineHeaders } from './engine.ts'
 import type { LocalAws } from './environment.ts'
 
 /** A mail that the local run accepted instead of sending it. */
@@ -30,7 +30,7 @@ export async function sentMails(aws: LocalAws, to?: string): Promise<SentMail[]>
 
 /** Reads from the engine's own paths, below /_ministack/. */
 export async function ownJson<Body>(aws: LocalAws, path: string): Promise<Body> {
-  const response = await fetch(`${aws.endpoint}${path}`, { headers: ownHeaders(aws) })
+  const response = await fetch(`${aws.endpoint}${path}`, { headers: engineHeaders(aws) })
   if (!response.ok) throw new Error(`${path} returned ${response.status}`)
   return (await response.json()) as Body
 }

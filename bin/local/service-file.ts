@@ -53,7 +53,7 @@ export function describeService({ aws, outputs, webhookKey, providerUrl }: Servi
 }
 
 /** Returns the access of AWS clients to the local run. */
-export function accessOf(service: Pick<ServiceFile, AccessField>): LocalAws {
+export function awsAccessOf(service: Pick<ServiceFile, AccessField>): LocalAws {
   const { aws_endpoint: endpoint, region, access_key_id, secret_access_key } = service
   return { endpoint, region, credentials: { accessKeyId: access_key_id, secretAccessKey: secret_access_key } }
 }
@@ -87,7 +87,7 @@ export async function removeStaleServiceFiles(): Promise<void> {
   for (const file of [...filesOfRuns(FOLDER), join(FOLDER, CURRENT)]) {
     const service = read(file)
     // One that is busy answers late; where none is left, the connection is refused at once.
-    if (service !== undefined && !(await isHealthy(accessOf(service), 30_000)))
+    if (service !== undefined && !(await isHealthy(awsAccessOf(service), 30_000)))
       removeServiceFile(service.aws_endpoint)
   }
 }

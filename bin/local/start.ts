@@ -7,7 +7,7 @@ import { localSource } from '../console/local.ts'
 import { type Console, startConsole } from '../console/server.ts'
 import { referenceSite, type ServedSite, serveSite } from '../describe/reference/site.ts'
 import { addressesIn, withFreePorts } from './addresses.ts'
-import { directoryOf, type LocalService, secondsSince, startLocalService } from './local-service.ts'
+import { directoryOf, elapsedSeconds, type LocalService, startLocalService } from './local-service.ts'
 import { StartFailure } from './process.ts'
 import {
   removeServiceFile,
@@ -82,7 +82,7 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
       settings,
     ).catch((thrown: Error) => thrown)
     reference = await startPages(local.service, settings, token, startConsole(source))
-    printWelcome(local.service, { token, seconds: secondsSince(started), reference: reference?.url })
+    printWelcome(local.service, { token, seconds: elapsedSeconds(started), reference: reference?.url })
     writeServiceFile(local.service)
     await untilStopped(local, stopped)
     console.log('\nStopping …')

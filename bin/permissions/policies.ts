@@ -15,7 +15,7 @@ interface Statement {
 const account = '111122223333'
 const ofService = (service: string, resource: string) => `arn:aws:${service}:*:${account}:${resource}`
 const functions = ofService('lambda', 'function:commerce-*')
-const roles = (name: string) => `arn:aws:iam::${account}:role/${name}`
+const roleArn = (name: string) => `arn:aws:iam::${account}:role/${name}`
 /** The secrets that operators store. */
 const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*', 'ProbeSecret*'].map(
   (name) => ofService('secretsmanager', `secret:${name}`),
@@ -228,7 +228,7 @@ export function consolePolicy(): object {
     UseSecrets: [readKeyOfCodes],
     WorkOnTheTable: [
       onItems('ReadItems', ['dynamodb:BatchGetItem', 'dynamodb:GetItem', 'dynamodb:Query'], shownKinds),
-      // The record of a refund that is being paid names it. Without its entry, nobody knows the key of a record.
+      // The idempotency record of a refund that is being paid names it. Without its entry, nobody knows the key of the record.
       onItems('FindPendingRefunds', 'dynamodb:BatchGetItem', ['idempotency']),
       // The index holds only keys, whose ids name no kind.
       { Sid: 'FindByIdInAnyTenant', Action: 'dynamodb:Query', Resource: `${table}/index/*` },
@@ -266,7 +266,7 @@ export function pipelinePolicy(): object {
   const deploy = {
     Sid: 'DeployThroughTheRolesOfTheBootstrap',
     Action: 'sts:AssumeRole',
-    Resource: roles('cdk-*'),
+    Resource: roleArn('cdk-*'),
   }
   // `verify` signs a webhook; the secret of the payment provider is not the pipeline's.
   const webhooks = secretArns.filter((arn) => arn.includes(':WebhooksSecret')).join()
@@ -306,7 +306,7 @@ function keyStatement(actions: readonly string[]): Statement[] {
 
 function passRole(Sid: string, role: string, service: string): Statement {
   const Condition = { StringEquals: { 'iam:PassedToService': `${service}.amazonaws.com` } }
-  return { Sid, Action: 'iam:PassRole', Resource: roles(role), Condition }
+  return { Sid, Action: 'iam:PassRole', Resource: roleArn(role), Condition }
 }
 
 function policy(statements: readonly Statement[]): object {

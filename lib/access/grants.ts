@@ -15,7 +15,7 @@ export interface Uses {
 }
 
 /** Returns the environment variables that name the resources that a function uses. */
-export function environmentOf({ uses, table }: Uses, resources: Resources): Record<string, string> {
+export function resourceVariables({ uses, table }: Uses, resources: Resources): Record<string, string> {
   const ofTable = table && { TABLE_NAME: resources.table.tableName }
   return Object.assign({}, ofTable, ...uses.map((use) => rights[use].variables?.(resources)))
 }

@@ -40,7 +40,7 @@ export interface NamedMachine {
 /** A resource access that a function can declare. That to the table is declared by its items (table-grants.ts). */
 export type Right = Use | ConsumerUse
 
-interface Access {
+interface ResourceAccess {
   actions: readonly string[]
   on(resources: Resources): string | string[]
   /** The environment variables that name the resource. */
@@ -50,7 +50,7 @@ interface Access {
 }
 
 /** The actions and resources of each use. Functions get no other permissions on the service's data. */
-export const rights: Record<Right, Access> = {
+export const rights: Record<Right, ResourceAccess> = {
   'secret.cursors': onSecret('cursors'),
   'secret.one_time_codes': onSecret('one_time_codes'),
   'secret.sessions': onSecret('sessions'),
@@ -151,7 +151,7 @@ export const rights: Record<Right, Access> = {
   'rejects.read': inFolder(rejectFolder, 'GetObject'),
 }
 
-function onSecret(name: keyof Secrets): Access {
+function onSecret(name: keyof Secrets): ResourceAccess {
   return {
     actions: ['secretsmanager:GetSecretValue'],
     on: ({ secrets }) => secrets[name].secretArn,
@@ -159,7 +159,7 @@ function onSecret(name: keyof Secrets): Access {
   }
 }
 
-function onQueue(name: TaskQueue): Access {
+function onQueue(name: TaskQueue): ResourceAccess {
   const actions = ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes', 'ChangeMessageVisibility']
   return {
     actions: actions.map((action) => `sqs:${action}`),
@@ -168,7 +168,7 @@ function onQueue(name: TaskQueue): Access {
   }
 }
 
-function inFolder(folder: string, ...actions: string[]): Access {
+function inFolder(folder: string, ...actions: string[]): ResourceAccess {
   return {
     actions: actions.map((action) => `s3:${action}`),
     on: ({ files }) => files.arnForObjects(`${folder}*`),

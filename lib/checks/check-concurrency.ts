@@ -1,4 +1,4 @@
-import { chunksAtOnce } from '#shared/imports/import-steps.ts'
+import { chunksAtOnce } from '#shared/imports/import.ts'
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -62,7 +62,7 @@ function importProblems({ concurrency }: Stage, settings: Settings): string[] {
   const imports = settings['imports.inProgressPerTenant']
   const held = {
     'imports.prepare': imports,
-    'imports.complete': imports,
+    'imports.end': imports,
     'imports.rows': imports * chunksAtOnce,
   }
   const unfair = Object.entries(held).flatMap(([step, slots]) => {
@@ -74,11 +74,11 @@ function importProblems({ concurrency }: Stage, settings: Settings): string[] {
         ]
       : []
   })
-  return [...unfair, ...paceProblems(concurrency['imports.rows'] ?? 0, settings)]
+  return [...unfair, ...rateProblems(concurrency['imports.rows'] ?? 0, settings)]
 }
 
 /** Checks that imports of the largest files, as many as hold all slots, end in half of their time limit. */
-function paceProblems(slots: number, settings: Settings): string[] {
+function rateProblems(slots: number, settings: Settings): string[] {
   const imports = Math.ceil(slots / chunksAtOnce)
   const least = Math.ceil((2 * imports * unitsOfLargestFile(settings)) / importTimeoutSeconds)
   const reason = `${imports} imports of the largest file hold the ${slots} slots of imports.rows`

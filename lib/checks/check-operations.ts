@@ -1,7 +1,7 @@
 import { functionOf, type RouteEntry } from '#functions/routes.ts'
 import { minLoginMilliseconds } from '#shared/login/sign-in.ts'
 import { Order } from '#shared/orders/order.ts'
-import { permissions, reachOf, tokenScopes } from '#shared/platform/identity/authorize.ts'
+import { permissions, tenantReachOf, tokenScopes } from '#shared/platform/identity/authorize.ts'
 import { listParameters } from '#shared/platform/listing/list-query.ts'
 import { prematureSunsets } from '#shared/platform/request/respond.ts'
 import { gatewayPathOf } from '#shared/platform/request/route.ts'
@@ -57,7 +57,7 @@ function uselessKeyScopes(settings: Settings, routes: readonly RouteEntry[]): st
   return routes.flatMap(({ route: { operation, auth, access } }) => {
     if ((settings['auth.operationScopes'][operation] ?? null) === null) return []
     if (auth !== 'bearer') return [withoutCaller(operation)]
-    const isDenied = !access || reachOf('Service', access, actsAs) === 'deny'
+    const isDenied = !access || tenantReachOf('Service', access, actsAs) === 'deny'
     return [
       ...(isDenied ? [`${operation} is not for the role Service, which acts as ${actsAs}: say null`] : []),
       ...(settings['auth.mfa'].operations.includes(operation)

@@ -60,7 +60,7 @@ export function dataTable(
  * Returns the removal policy of a resource that holds data. A failed first deployment deletes it nevertheless;
  * otherwise its name would be in use at the next attempt.
  */
-export function removalOf(stage: Stage): RemovalPolicy {
+export function removalPolicyOf(stage: Stage): RemovalPolicy {
   return stage.keepsData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY
 }
 

@@ -5,7 +5,7 @@ import type { Construct } from 'constructs'
 import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from '../stage.ts'
-import { removalOf } from './data-table.ts'
+import { removalPolicyOf } from './data-table.ts'
 
 /**
  * Creates the bucket for files too large for a response or a message. Exports are downloaded by a link and deleted
@@ -42,7 +42,7 @@ export function filesBucket(scope: Construct, stage: Stage, settings: Settings, 
       },
       { id: 'unfinished', abortIncompleteMultipartUploadAfter: Duration.days(1) },
     ],
-    removalPolicy: removalOf(stage),
+    removalPolicy: removalPolicyOf(stage),
   })
   Validations.of(bucket).acknowledge({
     id: 'AwsSolutions-S1',

@@ -3,7 +3,7 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import type { Construct } from 'constructs'
 import type { Stage } from '../stage.ts'
-import { removalOf } from './data-table.ts'
+import { removalPolicyOf } from './data-table.ts'
 
 /**
  * Creates the key that encrypts the stored data of a stage, rotated each year by AWS; undefined on stages that use keys
@@ -16,7 +16,7 @@ export function ownKey(scope: Construct, stage: Stage): Key | undefined {
     alias: `commerce-${stage.name}`,
     description: `Encrypts the data of commerce-${stage.name}.`,
     enableKeyRotation: true,
-    removalPolicy: removalOf(stage),
+    removalPolicy: removalPolicyOf(stage),
   })
   for (const statement of servicesThatStore(Stack.of(scope), stage)) key.addToResourcePolicy(statement)
   return key

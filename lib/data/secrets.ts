@@ -3,9 +3,9 @@ import type { Key } from 'aws-cdk-lib/aws-kms'
 import { Secret, type SecretProps } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import { type KeyName, keyNames, noKey, type SecretName } from '#shared/platform/base/secrets.ts'
-import { pascalCase } from '../functions/function-entries.ts'
+import { pascalCase } from '../functions/function-names.ts'
 import type { Stage } from '../stage.ts'
-import { removalOf } from './data-table.ts'
+import { removalPolicyOf } from './data-table.ts'
 
 /** The secrets of keys, and the secrets that the service shares with partners. */
 export type Secrets = Readonly<Record<KeyName | SecretName, Secret>>
@@ -35,7 +35,7 @@ export function secrets(scope: Construct, stage: Stage, key?: Key): Secrets {
     const created = new Secret(scope, id, {
       description,
       ...value,
-      removalPolicy: removalOf(stage),
+      removalPolicy: removalPolicyOf(stage),
       ...(key && { encryptionKey: key }),
     })
     Validations.of(created).acknowledge({ id: 'AwsSolutions-SMG4', reason })

@@ -12,7 +12,7 @@ import { grant, grantStream } from '../access/grants.ts'
 import { grantKey } from '../access/key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from '../messages/queues.ts'
 import { reservedConcurrency, type Stage } from '../stage.ts'
-import { deadLettersOutput, functionOutput, pascalCase } from './function-entries.ts'
+import { deadLettersOutput, functionOutput, pascalCase } from './function-names.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 

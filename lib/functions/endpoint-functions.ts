@@ -12,13 +12,13 @@ import {
 import type { Settings } from '#shared/settings/register.ts'
 import { joined, tableUseOf } from '../access/table-use.ts'
 import { stoppedFunctions } from './freeze.ts'
-import { pascalCase, preflight, unknownRoute } from './function-entries.ts'
+import { corsPreflight, pascalCase, unknownRoute } from './function-names.ts'
 import { provisionedExecutions } from './provisioned-concurrency.ts'
 import { invokedBy } from './release.ts'
 import { type Deployment, serviceFunction } from './service-function.ts'
 
 /** A route with the function that handles it. */
-export interface Endpoint {
+export interface EndpointFunction {
   route: Route
   handler: LambdaFunction
   /** The target of the gateway: the function, or an alias of one of its versions. */
@@ -32,7 +32,7 @@ export function endpointFunctions(
   main: Stack,
   deployment: Deployment,
   routes: readonly RouteEntry[],
-): Endpoint[] {
+): EndpointFunction[] {
   const { stage, settings, resources, release, freeze } = deployment
   const { users } = resources
   const provisioned = provisionedExecutions(settings)
@@ -97,7 +97,7 @@ export function unknownRouteFunction(
 }
 
 /** Creates the function that answers preflight requests. Its environment holds the methods of each path. */
-export function preflightFunction(
+export function createPreflightFunction(
   main: Stack,
   deployment: Deployment,
   routes: readonly RouteEntry[],
@@ -106,7 +106,7 @@ export function preflightFunction(
   const all = routes.map(({ route }) => route)
   const withCookies = all.filter((route) => usesCookies(route, settings))
   return serviceFunction(main, deployment, {
-    name: preflight.name,
+    name: corsPreflight.name,
     description: 'Answer preflight requests',
     uses: [],
     timeout: requestTimeout(settings),

@@ -1,6 +1,6 @@
 import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { type Stage, StageError } from '../stage.ts'
-import { liveAlias } from './function-entries.ts'
+import { liveAlias } from './function-names.ts'
 
 const pattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 

@@ -4,11 +4,11 @@ import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from
 import type { Construct } from 'constructs'
 import { deploymentVariable } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { environmentOf, grantUses, type Uses } from '../access/grants.ts'
+import { grantUses, resourceVariables, type Uses } from '../access/grants.ts'
 import type { Resources } from '../access/rights.ts'
 import { deploymentName, hasAlarms, metricsNamespace, reservedConcurrency, type Stage } from '../stage.ts'
 import { type Freeze, stoppedFunctions } from './freeze.ts'
-import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from './function-entries.ts'
+import { type FunctionCodes, pascalCase, releaseVariable, shardsVariable } from './function-names.ts'
 import { serviceLog } from './service-log.ts'
 
 /** What all functions of one deployment have in common. */
@@ -66,7 +66,7 @@ export function serviceFunction(
         [releaseVariable]: release,
         [shardsVariable]: JSON.stringify(settings['storage.shards']),
       }),
-      ...environmentOf({ uses, table }, resources),
+      ...resourceVariables({ uses, table }, resources),
       ...environment,
     },
     // It is traced if what invokes it is. Lambda itself would trace each run of a schedule.

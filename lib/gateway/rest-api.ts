@@ -8,7 +8,7 @@ import { DataIdentifier, DataProtectionPolicy } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { bodyTypesOf, gatewayPathOf, methodsOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Endpoint } from '../functions/endpoint-functions.ts'
+import type { EndpointFunction } from '../functions/endpoint-functions.ts'
 import { serviceLog } from '../functions/service-log.ts'
 import { hasWebAcl, type Stage, StageError } from '../stage.ts'
 import { addGatewayResponses } from './gateway-responses.ts'
@@ -17,7 +17,7 @@ import { stageOptions } from './stage-options.ts'
 interface RestApiProps {
   stage: Stage
   settings: Settings
-  endpoints: readonly Endpoint[]
+  endpoints: readonly EndpointFunction[]
   preflight: IFunction
   unknownRoute: IFunction
   key: Key | undefined
@@ -106,7 +106,7 @@ function serveUnder(
 
 function addMethods(
   api: apigateway.RestApi,
-  endpoints: readonly Endpoint[],
+  endpoints: readonly EndpointFunction[],
   preflight: IFunction,
   settings: Settings,
 ): void {

@@ -2,15 +2,15 @@ import * as apigateway from 'aws-cdk-lib/aws-apigateway'
 import { FilterPattern, type LogGroup } from 'aws-cdk-lib/aws-logs'
 import { gatewayPathOf, methodsOf } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Endpoint } from '../functions/endpoint-functions.ts'
-import { unknownRoute } from '../functions/function-entries.ts'
+import type { EndpointFunction } from '../functions/endpoint-functions.ts'
+import { unknownRoute } from '../functions/function-names.ts'
 import { unansweredMetric } from '../monitoring/request-measures.ts'
 import { hasAlarms, metricsNamespace, type Stage } from '../stage.ts'
 
 interface StageOptionsProps {
   stage: Stage
   settings: Settings
-  endpoints: readonly Endpoint[]
+  endpoints: readonly EndpointFunction[]
   accessLog: LogGroup
 }
 
@@ -51,7 +51,7 @@ function methodOptions({ requestsPerSecond, burst }: MethodLimits): apigateway.M
  * money, so only methods that alarms read have them: those of routes with a latency budget.
  */
 function optionsByMethod(
-  endpoints: readonly Endpoint[],
+  endpoints: readonly EndpointFunction[],
   settings: Settings,
   stage: Stage,
 ): Record<string, apigateway.MethodDeploymentOptions> {

@@ -21,7 +21,7 @@ interface WebAclProps {
  * alone as long as the template does not change them.
  * @returns the rule of both web ACLs that blocks the addresses
  */
-export function blockedAddresses(scope: Construct, stage: Stage): Rule {
+export function blockedAddressesRule(scope: Construct, stage: Stage): Rule {
   const statements = (['IPV4', 'IPV6'] as const).map((ipAddressVersion) => {
     const set = new CfnIPSet(scope, blockedSetIds[ipAddressVersion], {
       name: `commerce-${stage.name}-blocked-${ipAddressVersion.toLowerCase()}`,

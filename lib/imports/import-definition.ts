@@ -1,20 +1,19 @@
 import { Duration } from 'aws-cdk-lib'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import type { Bucket, IBucket } from 'aws-cdk-lib/aws-s3'
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks'
 import { Construct } from 'constructs'
-import { chunksAtOnce, graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { chunksAtOnce, graceSeconds, type ImportStep, importSteps } from '#shared/imports/import.ts'
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 
 /** The polling interval while an earlier import of the same file is running. */
-const waitSeconds = 5
+const sameFileSeconds = 5
 
 /**
- * The polling interval of a chunk while others go first. The history of a run holds 25,000 events, about ten for each
+ * The polling interval of a chunk while others write first. The history of a run holds 25,000 events, about ten for each
  * poll: more than the time limit of the workflow needs.
  */
-const turnSeconds = 30
+const writeRateSeconds = 30
 
 /**
  * The functions of steps have reserved concurrency. A throttled import takes longer but does not fail: only the time limit
@@ -38,49 +37,35 @@ const again: sfn.RetryProps = {
   jitterStrategy: sfn.JitterType.FULL,
 }
 
-interface ImportDefinitionProps {
-  functions: Readonly<Record<ImportStep, IFunction>>
-  bucket: Bucket | IBucket
-}
-
 /**
- * Returns the import workflow: prepare the file → process its chunks in parallel → write the completion record. A
- * permanent failure also ends the operation. The state holds only ids.
+ * Returns the import workflow: prepare the file → import the rows of its chunks in parallel → end. If a step fails for good,
+ * the operation ends as failed. The state holds ids, and the offsets of the chunks.
  */
 export function importDefinition(
   scope: Construct,
-  { functions, bucket }: ImportDefinitionProps,
+  functions: Readonly<Record<ImportStep, IFunction>>,
 ): sfn.StateGraph {
   const states = new Construct(scope, 'ImportDefinition')
-  const task = (id: string, step: ImportStep, paths: { resultPath?: string } = {}) => {
+  const task = (id: string, step: ImportStep, resultPath: string) => {
     const taskTimeout = sfn.Timeout.duration(Duration.seconds(importSteps[step].seconds + 2 * graceSeconds))
     // Without the payload alone, a result would carry the metadata of the call. Service errors are in `again`.
-    const options = { payloadResponseOnly: true, retryOnServiceExceptions: false, taskTimeout, ...paths }
+    const options = { payloadResponseOnly: true, retryOnServiceExceptions: false, taskTimeout, resultPath }
     const invoke = LambdaInvoke.jsonPath(states, id, { lambdaFunction: functions[step], ...options })
     return invoke.addRetry(whenThrottled).addRetry(again)
   }
+  const choice = (id: string) => new sfn.Choice(states, id)
+  const isNext = (name: string) => sfn.Condition.stringEquals('$.result.next', name)
   const wait = (id: string, seconds: number) =>
     new sfn.Wait(states, id, { time: sfn.WaitTime.duration(Duration.seconds(seconds)) })
-  const fail = task('Fail', 'fail')
-  const onFailure = { resultPath: '$.fault' }
-  const complete = task('Complete', 'complete').addCatch(fail, onFailure)
-  const chunk = task('Chunk', 'rows', { resultPath: '$.result' })
-  const turn = new sfn.Choice(states, 'Is its turn')
-    .when(
-      sfn.Condition.stringEquals('$.result.next', 'wait'),
-      wait('Wait for a turn', turnSeconds).next(chunk),
-    )
-    // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
-    .otherwise(new sfn.Succeed(states, 'Chunk ended', { outputPath: sfn.JsonPath.DISCARD }))
+
+  const prepare = task('Prepare', 'prepare', '$.result')
+  const importRows = task('ImportRows', 'rows', '$.result')
   const rows = sfn.DistributedMap.jsonPath(states, 'Rows', {
     label: 'Rows',
     // An express run ends after five minutes, however long its chunk has to wait.
     mapExecutionType: sfn.StateMachineType.STANDARD,
     maxConcurrency: chunksAtOnce,
-    itemReader: new sfn.S3JsonItemReader({
-      bucket: bucket as IBucket,
-      key: sfn.JsonPath.stringAt('$.prepared.manifest'),
-    }),
+    itemsPath: '$.result.chunks',
     itemSelector: {
       tenant: sfn.JsonPath.stringAt('$.tenant'),
       operation_id: sfn.JsonPath.stringAt('$.operation_id'),
@@ -88,19 +73,28 @@ export function importDefinition(
     },
     resultPath: sfn.JsonPath.DISCARD,
   })
-    .itemProcessor(chunk.next(turn))
-    // On a retry, completed chunks are skipped.
-    .addRetry({ ...again, interval: Duration.seconds(10), maxAttempts: 2 })
-    .addCatch(fail, onFailure)
-  rows.next(complete)
-  const prepare = task('Prepare', 'prepare', { resultPath: '$.prepared' }).addCatch(fail, onFailure)
-  const isNext = (name: string) => sfn.Condition.stringEquals('$.prepared.next', name)
-  const next = new sfn.Choice(states, 'What next')
-    .when(isNext('rows'), rows)
-    .when(isNext('complete'), complete)
-    .when(isNext('wait'), wait('Wait for the first', waitSeconds).next(prepare))
-    .otherwise(new sfn.Succeed(states, 'Ended'))
-  prepare.next(next)
+  const end = task('End', 'end', sfn.JsonPath.DISCARD)
+  const endFailed = task('EndFailed', 'end', sfn.JsonPath.DISCARD)
+
+  prepare.next(
+    choice('IsPrepared')
+      .when(isNext('wait'), wait('WaitForSameFile', sameFileSeconds).next(prepare))
+      .when(isNext('rows'), rows)
+      .otherwise(end),
+  )
+  rows.itemProcessor(
+    importRows.next(
+      choice('IsImported')
+        .when(isNext('wait'), wait('WaitForWriteRate', writeRateSeconds).next(importRows))
+        // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
+        .otherwise(new sfn.Succeed(states, 'Imported', { outputPath: sfn.JsonPath.DISCARD })),
+    ),
+  )
+  // On a retry, chunks that are done are skipped.
+  rows.addRetry({ ...again, interval: Duration.seconds(10), maxAttempts: 2 })
+  rows.next(end)
+  for (const state of [prepare, rows, end]) state.addCatch(endFailed, { resultPath: '$.fault' })
+
   const graph = new sfn.StateGraph(prepare, 'the import of a file')
   graph.timeout = Duration.seconds(importTimeoutSeconds)
   return graph

@@ -5,9 +5,8 @@ import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lamb
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { StepEntry } from '#functions/steps.ts'
-import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
-import { importFolder } from '#shared/platform/formats/file-store.ts'
-import { acknowledgeFolder, acknowledgeRuns, grant } from '../access/grants.ts'
+import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import.ts'
+import { acknowledgeRuns, grant } from '../access/grants.ts'
 import { grantKey } from '../access/key-grants.ts'
 import { type NamedMachine, statesArn } from '../access/rights.ts'
 import { invokedBy } from '../functions/release.ts'
@@ -25,7 +24,7 @@ interface WorkingStep {
 }
 
 /** Creates one function for each step. */
-export function stepFunctions(
+export function importStepFunctions(
   scope: Construct,
   deployment: Deployment,
   steps: readonly StepEntry[],
@@ -44,23 +43,20 @@ export function stepFunctions(
   })
 }
 
-/** Creates the import workflow. Its role may invoke its steps, read manifests and run its map. */
+/** Creates the import workflow. Its role may invoke its steps and run its map. */
 export function importMachine(
   scope: Construct,
   { stage, resources }: Deployment,
   steps: readonly WorkingStep[],
 ): NamedMachine {
-  const { key, files } = resources
+  const { key } = resources
   const role = new Role(scope, 'ImportMachineRole', {
     assumedBy: new ServicePrincipal('states.amazonaws.com'),
   })
   // A fixed name: the permission to run its own map would otherwise be a circular reference.
   const name = `commerce-${stage.name}-imports`
   const functions = Object.fromEntries(steps.map(({ step, invoked }) => [step, invoked]))
-  const definition = importDefinition(scope, {
-    functions: functions as Record<ImportStep, IFunction>,
-    bucket: files,
-  })
+  const definition = importDefinition(scope, functions as Record<ImportStep, IFunction>)
   const machine = new sfn.StateMachine(scope, 'ImportMachine', {
     stateMachineName: name,
     // From a chainable, CDK would let the role invoke every version of a function and read the whole bucket.
@@ -79,9 +75,8 @@ export function importMachine(
   const stack = Stack.of(scope)
   const functionArns = steps.map(({ invoked }) => invoked.functionArn)
   grant(role, ['lambda:InvokeFunction'], functionArns)
-  grant(role, ['s3:GetObject'], [files.arnForObjects(`${importFolder}*`)])
   // The map calls StartExecution with this role, which needs the key of the workflow like any caller.
-  grantKey(role, key, ['s3:GetObject', 'states:StartExecution'])
+  grantKey(role, key, ['states:StartExecution'])
   if (key) grantKeyForMap(role, key, statesArn(stack, 'stateMachine', `${name}/Rows`))
   // https://docs.aws.amazon.com/step-functions/latest/dg/iam-policies-eg-dist-map.html
   grant(role, ['states:StartExecution'], [statesArn(stack, 'stateMachine', name)])
@@ -89,7 +84,6 @@ export function importMachine(
   const runArns = runs.map((run) => statesArn(stack, 'execution', run))
   grant(role, ['states:DescribeExecution'], runArns)
   grant(role, ['states:StopExecution'], runArns)
-  acknowledgeFolder(role, importFolder, { files })
   for (const run of runs) {
     const reason =
       'Runs get their names when they start. The permission covers only its own workflow and map.'

@@ -5,7 +5,7 @@ import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { deadLettersOutput, pascalCase, queueOutput } from '../functions/function-entries.ts'
+import { deadLettersOutput, pascalCase, queueOutput } from '../functions/function-names.ts'
 
 /** A work queue and its dead-letter queue. The settings define the number of attempts. */
 export interface WorkQueue {

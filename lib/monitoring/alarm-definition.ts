@@ -1,9 +1,9 @@
-import { pascalCase } from '../functions/function-entries.ts'
+import { pascalCase } from '../functions/function-names.ts'
 import type { Measure } from './measure.ts'
 import { crashed, type SavedQuery } from './saved-queries.ts'
 
 /** What an operator reads about a failure. */
-interface Entry {
+interface Advice {
   /** In PascalCase. The name of the alarm ends with it (see `alarmName`). */
   id: string
   /** The impact on users, in one sentence. */
@@ -16,12 +16,12 @@ interface Entry {
 }
 
 /** An alarm, which wakes somebody: for what cannot wait until the morning. */
-export interface AlarmDefinition extends Entry {
+export interface AlarmDefinition extends Advice {
   threshold: Threshold
 }
 
 /** What somebody looks at on a working day: a graph of the dashboard, and mostly a query. It has no alarm. */
-export interface Look extends Entry {
+export interface Look extends Advice {
   graph: string
   /** What the graph shows for it, if it is one of `sharedGraphs`. */
   shows?: readonly Measure[]

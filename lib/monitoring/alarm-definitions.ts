@@ -93,13 +93,10 @@ const protectionAlarms: readonly AlarmDefinition[] = [
   },
 ]
 
-/** The alarms by what cannot wait until the morning. */
-export const alarmGroups = {
-  'requests fail': requestAlarms,
-  'money is at stake': refundAlarms,
-  'work stands still': subscriptions.flatMap(alarmsOfConsumer),
-  'data, traffic or the bus is in danger': protectionAlarms,
-} as const
-
 /** Every alarm of a stage that wakes somebody. The runbook lists them too. */
-export const alarmDefinitions: readonly AlarmDefinition[] = Object.values(alarmGroups).flat()
+export const alarmDefinitions: readonly AlarmDefinition[] = [
+  ...requestAlarms,
+  ...refundAlarms,
+  ...subscriptions.flatMap(alarmsOfConsumer),
+  ...protectionAlarms,
+]

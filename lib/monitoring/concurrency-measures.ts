@@ -1,9 +1,9 @@
 import { Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import { liveAlias } from '../functions/function-entries.ts'
+import { liveAlias } from '../functions/function-names.ts'
 import { takenExecutions } from '../functions/provisioned-concurrency.ts'
 import type { Measure } from './measure.ts'
 import { longest, sharedGraphs } from './measures.ts'
-import { math, metric, named, sumOf } from './metrics.ts'
+import { functionNamed, math, metric, sumOf } from './metrics.ts'
 
 /**
  * The share of the executions without a reservation that are in use. The quota is the setting limits.concurrency.
@@ -34,7 +34,7 @@ export const spilledCalls: Measure = {
   label: 'calls beyond provisioned concurrency',
   metric: ({ settings, functions }) => {
     const operations = Object.keys(settings['limits.provisionedConcurrency'])
-    const handlers = new Set(operations.map((operation) => named(functions, operation)))
+    const handlers = new Set(operations.map((operation) => functionNamed(functions, operation)))
     if (handlers.size === 0) return undefined
     const calls = [...handlers].map(({ functionName: FunctionName }) => {
       return metric('AWS/Lambda', 'ProvisionedConcurrencySpilloverInvocations', {

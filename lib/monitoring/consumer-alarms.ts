@@ -1,6 +1,6 @@
 import type { Subscription } from '#functions/subscriptions.ts'
 import { maxDelaySeconds } from '#shared/deliveries/schedule-delivery.ts'
-import { pascalCase } from '../functions/function-entries.ts'
+import { pascalCase } from '../functions/function-names.ts'
 import { type AlarmDefinition, duringFreeze, errorsInLog, type LogQuery } from './alarm-definition.ts'
 import * as measures from './measures.ts'
 

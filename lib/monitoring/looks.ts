@@ -34,8 +34,8 @@ export const looks: readonly Look[] = [
   {
     id: 'SubscriberDisabled',
     impact:
-      'The service stopped sending events to a subscriber of a tenant: it answered 410, or failed for days. Its events are held.',
-    act: 'Tell its tenant: the query names both. Once it works, resume it: the held events are sent. The audit has the reason: action subscriber.disable. Follow the section Subscribers of docs/operations.md.',
+      'The service stopped sending events to a subscriber of a tenant: it answered 410, or failed for days. Its events are suspended.',
+    act: 'Tell its tenant: the query names both. Once it works, resume it: the suspended events are sent. The audit has the reason: action subscriber.disable. Follow the section Subscribers of docs/operations.md.',
     queries: [
       {
         group: 'DeliveriesSendLog',
@@ -49,7 +49,7 @@ export const looks: readonly Look[] = [
   {
     id: 'DeliveriesWaitingLong',
     impact:
-      'Deliveries of events have waited for 15 minutes longer than they should: late retries and held events are not sent.',
+      'Deliveries of events have waited for 15 minutes longer than they should: late retries and suspended events are not sent.',
     act: 'Find the error in the log. The sweep repeats what it could not queue each minute. Without an error, it cannot reach all subscribers in a quarter of an hour: docs/scaling.md has its ceiling.',
     queries: errorsInLog('deliveries.sweep'),
     graph: measures.sharedGraphs.pending,

@@ -1,6 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib'
 import { type MetricOptions, Stats } from 'aws-cdk-lib/aws-cloudwatch'
-import type { AlertCode, Work } from '#shared/platform/base/log.ts'
+import type { AlertCode, WorkKind } from '#shared/platform/base/log.ts'
 import {
   ageMetric,
   alertMetric,
@@ -13,7 +13,7 @@ import { byIdIndex } from '#shared/platform/table/keys.ts'
 import { managedRuleGroups } from '../gateway/web-acl.ts'
 import { hasWebAcl, metricsNamespace, webAclMetric } from '../stage.ts'
 import type { Measure } from './measure.ts'
-import { idsOf, math, metric, named, period, sumOf } from './metrics.ts'
+import { functionNamed, math, metric, metricIds, period, sumOf } from './metrics.ts'
 
 /** The graphs of the dashboard that show several routes, functions or queues. */
 export const sharedGraphs = {
@@ -47,7 +47,7 @@ export const errorsOf = (name: string): Measure => ({
   text: `errors of the function ${name} in five minutes`,
   graph: sharedGraphs.errors,
   label: name,
-  metric: ({ functions }) => named(functions, name).metricErrors({ period }),
+  metric: ({ functions }) => functionNamed(functions, name).metricErrors({ period }),
 })
 
 /** The runs of a scheduled function that ended without an error. */
@@ -57,8 +57,8 @@ export const completedRunsOf = (name: string, per: Duration = period): Measure =
   label: name,
   period: per,
   metric: ({ functions }) => {
-    const handler = named(functions, name)
-    const [runs, errors] = idsOf(name, 'Runs', 'Errors')
+    const handler = functionNamed(functions, name)
+    const [runs, errors] = metricIds(name, 'Runs', 'Errors')
     return math({
       label: 'completed runs',
       expression: `FILL(${runs}, 0) - FILL(${errors}, 0)`,
@@ -91,7 +91,7 @@ export const ledgerDifferences: Measure = {
   period: day,
   metric: ({ stage }) =>
     metric(metricsNamespace(stage), differenceMetric.name, {
-      dimensionsMap: { [differenceMetric.dimensions[0]]: 'refunds' satisfies Work },
+      dimensionsMap: { [differenceMetric.dimensions[0]]: 'refunds' satisfies WorkKind },
       statistic: Stats.SUM,
       period: day,
     }),
@@ -115,10 +115,10 @@ export const oldestChangeFor = (name: string): Measure => ({
   text: `the age of the oldest change that waits for ${name}, in milliseconds,`,
   graph: sharedGraphs.streams,
   label: name,
-  metric: ({ functions }) => named(functions, name).metric('IteratorAge', longest),
+  metric: ({ functions }) => functionNamed(functions, name).metric('IteratorAge', longest),
 })
 
-export const oldestPending = (work: Work, per: Duration = period): Measure => ({
+export const oldestPending = (work: WorkKind, per: Duration = period): Measure => ({
   text: `the age of the oldest of the pending ${work.replace('_', ' ')}, in seconds,`,
   graph: sharedGraphs.pending,
   label: work,

@@ -6,7 +6,7 @@ import {
   type MetricOptions,
 } from 'aws-cdk-lib/aws-cloudwatch'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
-import { pascalCase } from '../functions/function-entries.ts'
+import { pascalCase } from '../functions/function-names.ts'
 
 /** The period of a measure unless it has another one. */
 export const period = Duration.minutes(5)
@@ -16,7 +16,7 @@ export function metric(namespace: string, metricName: string, options: MetricOpt
 }
 
 /** @throws Error for a function that the stack does not have */
-export function named(functions: ReadonlyMap<string, IFunction>, name: string): IFunction {
+export function functionNamed(functions: ReadonlyMap<string, IFunction>, name: string): IFunction {
   const found = functions.get(name)
   if (found === undefined) throw new Error(`there is no function ${name}`)
   return found
@@ -37,7 +37,7 @@ export function sumText(prefix: string, length: number): string {
 }
 
 /** Returns ids of metrics, which are unique in a graph and start with a lowercase letter. */
-export function idsOf<const T extends readonly string[]>(
+export function metricIds<const T extends readonly string[]>(
   operation: string,
   ...parts: T
 ): { [K in keyof T]: string } {

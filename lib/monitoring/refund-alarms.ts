@@ -4,7 +4,7 @@ import * as measures from './measures.ts'
 /** Returns the command that lists the refunds of all tenants without an outcome after a time. No metric names the tenant. */
 const pendingFor = (time: string) => `npx commerce refunds list --to ${time} --stack STACK`
 
-const settleRefund =
+const settleCommand =
   'npx commerce refunds settle ID --tenant T --outcome failed --settings FILE --stack STACK'
 const tenants = 'npx commerce tenants list --stack STACK'
 
@@ -30,7 +30,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
     act: 'Find out what delays the refunds, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingFor('15m'), settleRefund],
+    commands: [pendingFor('15m'), settleCommand],
     threshold: { measure: measures.oldestPending('refunds'), above: 900 },
   },
   {
@@ -63,7 +63,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
       tenants,
       'npx commerce tenants connect T ACCOUNT --stack STACK',
       'npx commerce refunds list --tenant T --status pending --stack STACK',
-      settleRefund,
+      settleCommand,
     ],
     threshold: {
       measure: measures.alertsOf('PROVIDER_ACCOUNT_LOST', 'accounts at the payment provider that were lost'),

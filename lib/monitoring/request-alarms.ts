@@ -1,6 +1,6 @@
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
 import { type Route, watchedAs } from '#shared/platform/request/route.ts'
-import { pascalCase, preflight } from '../functions/function-entries.ts'
+import { corsPreflight, pascalCase } from '../functions/function-names.ts'
 import {
   type AlarmDefinition,
   duringFreeze,
@@ -42,7 +42,7 @@ const apiFailing: AlarmDefinition = {
 /** A function that does not start, crashes or cannot be invoked counts nothing itself. */
 const requestsUnanswered: AlarmDefinition = {
   id: 'RequestsUnanswered',
-  impact: `Functions behind the gateway crash or do not start: callers get a 5xx of the gateway. ${preflight.name}: ${preflight.impact}`,
+  impact: `Functions behind the gateway crash or do not start: callers get a 5xx of the gateway. ${corsPreflight.name}: ${corsPreflight.impact}`,
   act: `${duringFreeze} find out which functions crash. A route with few requests can be among them. ${lastDeployment}`,
   queries: [savedFor(crashes)],
   commands: [rollback],

@@ -5,7 +5,7 @@ import { gatewayPathOf, type Route, watchedAs } from '#shared/platform/request/r
 import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'
 import { sharedGraphs } from './measures.ts'
-import { idsOf, math, metric, named, sumText } from './metrics.ts'
+import { functionNamed, math, metric, metricIds, sumText } from './metrics.ts'
 
 /** What the gateway and the functions behind it measure. */
 
@@ -16,13 +16,13 @@ export const latencyGraph = ({ operation }: Route) => `${operation}: latency (ms
  * fewer than `fewest` failures. The 5xx responses of the gateway are no measure of failures: callers can cause them by their
  * own time limits. HEAD is rare and is left out of the requests.
  */
-export const failureShare = (route: Route, window: Window): Measure => ({
+export const failureShare = (route: Route, window: FailureWindow): Measure => ({
   text: `the percentage of failed requests of ${route.operation} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
   graph: sharedGraphs.routes,
   label: route.operation,
   period: Duration.minutes(window.minutes),
   metric: (watched) => {
-    const errors = named(watched.functions, route.operation).metricErrors()
+    const errors = functionNamed(watched.functions, route.operation).metricErrors()
     const parts = [failed(watchedAs(route), watched), errors]
     return shareOf(route.operation, parts, [requestsOf(gatewayOf(route, watched))], window)
   },
@@ -42,15 +42,19 @@ const mostMetrics = 10
  * functions. Requests are the invocations of its functions, whose metrics cost nothing; those of the gateway would. An area
  * with more functions than an alarm can read is compared with the whole API.
  */
-export const failureShareOfArea = (area: string, window: Window, { operations, further }: Area): Measure => ({
+export const failureShareOfArea = (
+  area: string,
+  window: FailureWindow,
+  { operations, further }: Area,
+): Measure => ({
   text: `the percentage of failed requests of the area ${area} in ${window.minutes} minutes, if at least ${window.fewest} failed,`,
   graph: sharedGraphs.areas,
   label: area,
   period: Duration.minutes(window.minutes),
   metric: (watched) => {
-    const errors = further.map((name) => named(watched.functions, name).metricErrors())
+    const errors = further.map((name) => functionNamed(watched.functions, name).metricErrors())
     const parts = [failed(area, watched), ...errors]
-    const handlers = [...new Set(operations.map((operation) => named(watched.functions, operation)))]
+    const handlers = [...new Set(operations.map((operation) => functionNamed(watched.functions, operation)))]
     const requests =
       handlers.length + parts.length > mostMetrics
         ? [requestsOf(apiOf(watched))]
@@ -63,7 +67,7 @@ export const failureShareOfArea = (area: string, window: Window, { operations, f
 export const unansweredMetric = 'unanswered_requests'
 
 /** The requests that no function answered, as a percentage of all requests. */
-export const unansweredShare = (window: Window): Measure => ({
+export const unansweredShare = (window: FailureWindow): Measure => ({
   text: `the requests without the response of a function as a percentage of all requests in ${window.minutes} minutes, if at least ${window.fewest} had none,`,
   graph: sharedGraphs.areas,
   label: 'unanswered',
@@ -109,7 +113,7 @@ const fewestForTail = 100
 
 /** Returns the p99 divided by the p95; 0 with too few requests to distinguish them. */
 export function tail(route: Route, watched: Watched): MathExpression {
-  const [p99, p95, requests] = idsOf(route.operation, 'P99', 'P95', 'Count')
+  const [p99, p95, requests] = metricIds(route.operation, 'P99', 'P95', 'Count')
   return math({
     label: 'p99 over p95',
     expression: `IF(${requests} >= ${fewestForTail}, ${p99} / ${p95}, 0)`,
@@ -122,7 +126,7 @@ export function tail(route: Route, watched: Watched): MathExpression {
 }
 
 /** The time over which failures are counted, and the fewest of them that notify somebody: on a quiet day one is a large share. */
-export interface Window {
+export interface FailureWindow {
   minutes: number
   fewest: number
 }
@@ -132,9 +136,9 @@ function shareOf(
   name: string,
   parts: readonly Metric[],
   requests: readonly Metric[],
-  { minutes, fewest }: Window,
+  { minutes, fewest }: FailureWindow,
 ): MathExpression {
-  const [failure, request] = idsOf(name, 'Failed', 'Requests')
+  const [failure, request] = metricIds(name, 'Failed', 'Requests')
   const failures = sumText(failure, parts.length)
   const ids = (prefix: string, metrics: readonly Metric[]) =>
     metrics.map((one, index) => [`${prefix}${index}`, one] as const)

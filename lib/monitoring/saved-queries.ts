@@ -4,7 +4,7 @@ import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight, unknownRoute } from '../functions/function-entries.ts'
+import { corsPreflight, pascalCase, unknownRoute } from '../functions/function-names.ts'
 
 /**
  * A CloudWatch Logs Insights query over the logs of all functions behind the gateway, or of all others. It is saved in each
@@ -135,7 +135,7 @@ export function saveQueries(
 export function logsOf({ of }: SavedQuery, functions: ReadonlyMap<string, LambdaFunction>): string[] {
   const names =
     of === 'requests'
-      ? [...routes.map(({ route }) => route.operation), preflight.name, unknownRoute.name]
+      ? [...routes.map(({ route }) => route.operation), corsPreflight.name, unknownRoute.name]
       : [...subscriptions, ...steps].map(({ name }) => name)
   return [...new Set(names.map((name) => functions.get(name)))].flatMap(
     (handler) => handler?.logGroup.logGroupName ?? [],

@@ -19,8 +19,8 @@ export function changedCart(before: Cart | undefined, after: Cart): Write {
 }
 
 /** Returns the lines of a cart, gift cards first. */
-export async function linesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
-  const prefix = prefixOf(cartId)
+export async function cartLinesOf(table: Table, tenant: string, cartId: string): Promise<CartLine[]> {
+  const prefix = cartPrefix(cartId)
   const range = { low: prefix, high: `${prefix}~`, descending: false, limit: maxLines }
   const { pk: partition } = cartLineKey(tenant, cartId)
   const { items } = await table.readRange({ ...range, partition })
@@ -29,7 +29,7 @@ export async function linesOf(table: Table, tenant: string, cartId: string): Pro
 
 export function lineItem(tenant: string, line: CartLine): Item {
   const { cart_id, kind, name } = line
-  const sk = `${prefixOf(cart_id)}${kind}#${hashOf(name)}`
+  const sk = `${cartPrefix(cart_id)}${kind}#${hashOf(name)}`
   return { ...cartLineKey(tenant, cart_id), sk, ...line }
 }
 
@@ -42,7 +42,7 @@ function cartKey(tenant: string, cartId: string): Key {
   return keyOf(tenant, 'cart', hashOf(cartId))
 }
 
-function prefixOf(cartId: string): string {
+function cartPrefix(cartId: string): string {
   return `${hashOf(cartId)}#`
 }
 

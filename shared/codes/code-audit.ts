@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { AuditEntry } from '../platform/audit/record.ts'
+import type { AuditedAction } from '../platform/audit/audit-record.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { Code } from './code.ts'
 
@@ -10,18 +10,18 @@ const recordedFields = ['type', 'expiry_at', 'state', 'soft_deleted'] as const
 const redactedFields = ['name', 'code'] as const
 
 /**
- * Returns the audit entry of a change to one code, with the changed fields.
+ * Returns a change to one code for the audit, with the changed fields.
  * @param after undefined for a hard delete
  */
-export function auditOfChange(action: string, before: Code, after: Code | undefined): AuditEntry {
+export function auditOfChange(action: string, before: Code, after: Code | undefined): AuditedAction {
   const [from, to] = changesBetween(before, after)
   return { ...auditOfCode(action, before), before: from, after: to }
 }
 
-/** Returns the audit entry of a hard delete. Nothing but the hash says which text the code had. */
-export function auditOfHardDelete(code: Code, key: KeyObject): AuditEntry {
-  const entry = auditOfChange('hard_delete', code, undefined)
-  return { ...entry, before: { ...entry.before, code_hash: codeHash(key, code.tenant_id, code.code) } }
+/** Returns a hard delete for the audit. Nothing but the hash says which text the code had. */
+export function auditOfHardDelete(code: Code, key: KeyObject): AuditedAction {
+  const audited = auditOfChange('hard_delete', code, undefined)
+  return { ...audited, before: { ...audited.before, code_hash: codeHash(key, code.tenant_id, code.code) } }
 }
 
 /** Returns the hash of a code's text in the audit of its tenant. @param text in its stored form */
@@ -29,8 +29,11 @@ export function codeHash(key: KeyObject, tenant: string, text: string): string {
   return keyedHash(key, tenant, text)
 }
 
-/** Returns the audit entry of an action on one code. */
-export function auditOfCode(action: string, { id, tenant_id }: Pick<Code, 'id' | 'tenant_id'>): AuditEntry {
+/** Returns an action on one code for the audit. */
+export function auditOfCode(
+  action: string,
+  { id, tenant_id }: Pick<Code, 'id' | 'tenant_id'>,
+): AuditedAction {
   return { action, target: `code/${id}`, tenant: tenant_id }
 }
 

@@ -25,7 +25,7 @@ function codeUpdateOf(item: Record<string, unknown>, settings: Settings): CodeUp
   const parsed = v.safeParse(CodeChanges(settings), changes, { abortPipeEarly: true })
   if (!parsed.success) throw invalidFields(parsed.issues, settings)
   const { id: named, if_match: ifMatch } = target.output
-  return { id: named, precondition: { ifMatch }, changesOf: () => parsed.output }
+  return { id: named, precondition: { ifMatch }, changes: parsed.output }
 }
 
 /** The longest id that a result repeats. Results with longer ones could exceed the size of an idempotency record. */

@@ -1,5 +1,5 @@
 import { parseListQuery, type RouteListing } from '../platform/listing/list-query.ts'
-import { states } from './code-states.ts'
+import { codeStates } from './code-states.ts'
 import { codeTextOf } from './code-text.ts'
 
 /** The filters, search and sort orders of codes. */
@@ -19,7 +19,7 @@ export const codeListing: RouteListing = {
     created_at: 'date-time',
     updated_at: 'date-time',
   },
-  allowed: (settings) => ({ type: Object.keys(settings['codes.types']), state: states }),
+  allowed: (settings) => ({ type: Object.keys(settings['codes.types']), state: codeStates }),
   normalize: { code: codeTextOf, name: (text) => text.trim().normalize('NFC') },
   reveals: ({ field, values }) =>
     (field === 'soft_deleted' && values.includes(true)) ||

@@ -3,36 +3,36 @@ import { inState, type StateCondition } from '../platform/table/table.ts'
 import { liveStates } from '../settings/live-states.ts'
 import type { Settings } from '../settings/register.ts'
 
-export const states = [...liveStates, 'soft_deleted'] as const
+export const codeStates = [...liveStates, 'soft_deleted'] as const
 export type LiveState = (typeof liveStates)[number]
-export type State = (typeof states)[number]
+export type CodeState = (typeof codeStates)[number]
 
-export type Trigger = 'update' | 'admin_update' | 'soft_delete' | 'restore' | 'hard_delete' | 'share'
+export type CodeTrigger = 'update' | 'admin_update' | 'soft_delete' | 'restore' | 'hard_delete' | 'share'
 
 /**
  * Returns the states from which a trigger may start. Both the check after a read and the condition of a write use
  * this table.
  */
-function startsOf(trigger: Trigger, settings: Settings): readonly State[] {
-  const starts: Record<Trigger, readonly State[]> = {
+function startsOf(trigger: CodeTrigger, settings: Settings): readonly CodeState[] {
+  const starts: Record<CodeTrigger, readonly CodeState[]> = {
     update: liveStates,
-    admin_update: settings['codes.adminUpdateOfSoftDeleted'] === 'allowed' ? states : liveStates,
+    admin_update: settings['codes.adminUpdateOfSoftDeleted'] === 'allowed' ? codeStates : liveStates,
     soft_delete: liveStates,
     restore: ['soft_deleted'],
-    hard_delete: states,
+    hard_delete: codeStates,
     share: liveStates,
   }
   return starts[trigger]
 }
 
 /** Returns whether the trigger may start from this state. */
-export function mayStart(trigger: Trigger, from: State, settings: Settings): boolean {
+export function mayStart(trigger: CodeTrigger, from: CodeState, settings: Settings): boolean {
   return startsOf(trigger, settings).includes(from)
 }
 
 /** Returns the same rule as a write condition, with further attributes that must match. */
 export function startCondition(
-  trigger: Trigger,
+  trigger: CodeTrigger,
   settings: Settings,
   matches: Record<string, string | number> = {},
 ): StateCondition {
@@ -44,7 +44,7 @@ export function updateTrigger(role: Role | undefined): 'update' | 'admin_update'
 }
 
 /** Returns whether the setting codes.transitions permits an update between two states. */
-export function mayMove(from: State, to: LiveState, settings: Settings): boolean {
+export function mayUpdateState(from: CodeState, to: LiveState, settings: Settings): boolean {
   return settings['codes.transitions'].some((one) => one.from === from && one.to === to)
 }
 

@@ -8,7 +8,7 @@ import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, remove, type Table, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { Code } from './code.ts'
-import { startCondition, type Trigger } from './code-states.ts'
+import { type CodeTrigger, startCondition } from './code-states.ts'
 
 /** Casts an item of the codes' partitions. */
 export function asCode(item: Item): Code {
@@ -44,7 +44,7 @@ export function codeEtag(code: Code, settings: Settings): string {
 }
 
 /** Writes a code and the uniqueness lock of its text in the tenant. */
-export function newCode(code: Code): Write[] {
+export function createCode(code: Code): Write[] {
   return [
     create({ ...keyOf(code.tenant_id, 'code', code.id), ...code }),
     create(lockItem(code), 'CONFLICT.code.exists'),
@@ -54,7 +54,7 @@ export function newCode(code: Code): Write[] {
 /** Returns the effects of a new code. @throws CONFLICT.code.exists at the commit if another code has its text */
 export function codeCreation(code: Code, table: Table): Pick<Revisable<never>, 'writes' | 'onConflict'> {
   return {
-    writes: newCode(code),
+    writes: createCode(code),
     async onConflict(existing) {
       if (existing?.code_id === undefined) throw fail('INTERNAL.unexpected')
       throw await textTaken(existing, code.tenant_id, table)
@@ -74,7 +74,7 @@ export async function textTaken(lock: Item, tenant: string, table: Table): Promi
 }
 
 /** Replaces a code if it has not changed since it was read and the trigger may start from its state. */
-export function changedCode(before: Code, after: Code, trigger: Trigger, settings: Settings): Write {
+export function changedCode(before: Code, after: Code, trigger: CodeTrigger, settings: Settings): Write {
   return {
     item: { ...keyOf(after.tenant_id, 'code', after.id), ...after },
     condition: startCondition(trigger, settings, { version: before.version }),
@@ -94,8 +94,8 @@ export function softDeletedCode(key: Key, updated_at: string, settings: Settings
   }
 }
 
-/** Releases the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
-export function releaseLock(code: Code, after: Code): Write[] {
+/** Frees the text of a soft-deleted code: moves its lock to the key in `after`, if there is one. */
+export function freeLock(code: Code, after: Code): Write[] {
   if (after.lock_key === undefined) return []
   return [remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error'), create(lockItem(after))]
 }
@@ -103,8 +103,8 @@ export function releaseLock(code: Code, after: Code): Write[] {
 /** Locks the text of a restored code again. */
 export function restoreLock(code: Code, after: Code): Write[] {
   if (code.lock_key === undefined) return []
-  const released = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
-  return [released, create(lockItem(after), 'CONFLICT.code.exists')]
+  const freed = remove(lockKey(code), { code_id: code.id }, 'TRANSIENT.error')
+  return [freed, create(lockItem(after), 'CONFLICT.code.exists')]
 }
 
 /** Deletes a code and its lock. */

@@ -8,7 +8,7 @@ import { liveStates } from '../settings/live-states.ts'
 import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
-import { type LiveState, stateAfterRestore, states } from './code-states.ts'
+import { codeStates, type LiveState, stateAfterRestore } from './code-states.ts'
 import { CodeText } from './code-text.ts'
 
 /** A discount code. */
@@ -32,7 +32,7 @@ export const Code = defineResource({
     soft_deleted: v.boolean(),
     created_at: utc,
     updated_at: utc,
-    state: v.picklist(states),
+    state: v.picklist(codeStates),
     // Incremented by each change; conditional writes use it.
     version: v.pipe(v.number(), v.integer()),
   },
@@ -113,13 +113,15 @@ export function changesBy(replacement: CodeReplacement, code: Code, settings: Se
 
 /**
  * Returns whether a field is sent as it was read. Clients may write a time in another form, and that of a read-only field
- * without its milliseconds, as PHP does.
+ * without its milliseconds, as PHP does. With If-Match: * they may have read it before an update, which advances two fields.
  */
 function isSame(name: string, sent: unknown, read: unknown): boolean {
   if (sent === read) return true
+  if (name === 'version') return typeof sent === 'number' && typeof read === 'number' && sent < read
   if (typeof sent !== 'string' || typeof read !== 'string') return false
   const [time, known] = [readDateTime(sent), readDateTime(read)]
   if (typeof time !== 'number' || typeof known !== 'number') return false
+  if (name === 'updated_at' && time < known) return true
   return time === known || (name !== 'expiry_at' && time === known - (known % 1000))
 }
 

@@ -8,7 +8,7 @@ import { keyOf } from '../platform/table/keys.ts'
 import { type Code, softDeleteCode } from './code.ts'
 import { auditOfCode } from './code-audit.ts'
 import { mayStart } from './code-states.ts'
-import { asCode, changedCode, codeEtag, readCode, releaseLock, softDeletedCode } from './code-store.ts'
+import { asCode, changedCode, codeEtag, freeLock, readCode, softDeletedCode } from './code-store.ts'
 
 interface SoftDelete {
   id: string
@@ -51,7 +51,7 @@ function deleteAfterRead(code: Code, request: SoftDelete, context: Context): Dec
   if (!live) return noContent()
   const after = softDeleteCode(code, settings, now())
   return noContent({
-    writes: [changedCode(code, after, 'soft_delete', settings), ...releaseLock(code, after)],
+    writes: [changedCode(code, after, 'soft_delete', settings), ...freeLock(code, after)],
     audit: auditOf(code),
     onConflict: async () => deleteAfterRead(await readCode(context, code.id), request, context),
   })

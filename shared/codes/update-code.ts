@@ -7,14 +7,14 @@ import { liveStates } from '../settings/live-states.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Code, type CodeChanges, changeCode } from './code.ts'
 import { auditOfChange } from './code-audit.ts'
-import { mayMove, mayStart, updateTrigger } from './code-states.ts'
+import { mayStart, mayUpdateState, updateTrigger } from './code-states.ts'
 import { asCode, changedCode, codeEtag, readCode } from './code-store.ts'
 
 export interface CodeUpdate {
   id: string
   precondition: Precondition
-  /** Returns its changes. @throws AUTHZ.field.denied */
-  changesOf: (code: Code) => CodeChanges
+  /** Its changes, or a function that finds them in the code as it is. @throws AUTHZ.field.denied */
+  changes: CodeChanges | ((code: Code) => CodeChanges)
 }
 
 /** A response with its effects. */
@@ -28,7 +28,7 @@ type Updated<Response> = Response & Revisable<Updated<Response>>
  * VALIDATION.date.range
  */
 export async function updateCode<Response extends object>(
-  { id, precondition, changesOf }: CodeUpdate,
+  { id, precondition, changes: asked }: CodeUpdate,
   context: Pick<RequestContext, 'caller' | 'scope' | 'table' | 'settings' | 'now' | 'isBlocked'>,
   responseOf: (code: Code) => Response,
 ): Promise<Updated<Response>> {
@@ -41,11 +41,8 @@ export async function updateCode<Response extends object>(
       throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
     }
     checkPrecondition(precondition, codeEtag(code, settings))
-    const changes = changesOf(code)
-    if (changes.state !== undefined && trigger === 'update') {
-      const problem = { reason: 'role', allowed: ['Admin'], actual: 'string' }
-      throw failField('AUTHZ.field.denied', 'state', problem)
-    }
+    const changes = typeof asked === 'function' ? asked(code) : asked
+    checkMayChange(changes, trigger)
     checkMove(code, changes, settings)
     const after = changeCode(code, changes, now())
     return {
@@ -55,12 +52,19 @@ export async function updateCode<Response extends object>(
       onConflict: async (existing) => decide(existing ? asCode(existing) : await readCode(context, id)),
     }
   }
+  // Permission comes before the precondition. What differs in a replacement is known after it: a stale one may differ in any field.
+  if (typeof asked !== 'function') checkMayChange(asked, trigger)
   return decide(await readCode(context, id))
 }
 
+function checkMayChange({ state }: CodeChanges, trigger: 'update' | 'admin_update'): void {
+  if (state === undefined || trigger === 'admin_update') return
+  throw failField('AUTHZ.field.denied', 'state', { reason: 'role', allowed: ['Admin'], actual: 'string' })
+}
+
 function checkMove({ state }: Code, { state: to }: CodeChanges, settings: Settings): void {
-  if (to === undefined || to === state || mayMove(state, to, settings)) return
-  const allowed = liveStates.filter((one) => mayMove(state, one, settings))
+  if (to === undefined || to === state || mayUpdateState(state, to, settings)) return
+  const allowed = liveStates.filter((one) => mayUpdateState(state, one, settings))
   throw failField('CONFLICT.code.transition', 'state', {
     reason: 'transition',
     allowed,

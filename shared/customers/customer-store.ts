@@ -22,7 +22,7 @@ const batchSize = 25
 
 /**
  * Writes customers by e-mail. Of several rows with one e-mail, the last row of the latest import wins, in whatever
- * order they are written: each customer stores its import and row (`place`), and only a later one replaces it. Writing the
+ * order they are written: each customer has a version, which is its import and row, and only a later one replaces it. Writing the
  * same rows again changes nothing.
  */
 export async function writeCustomers(
@@ -47,9 +47,9 @@ export function customerId(tenant: string, email: string): string {
 }
 
 async function replaceOlder(item: Item, table: Table): Promise<void> {
-  const place = String(item.place)
+  const version = String(item.version)
   // A failed condition needs no handling: the stored row is a later one, or this one.
-  await table.put({ item, condition: { absentOrBelow: { attribute: 'place', value: place } } })
+  await table.put({ item, condition: { absentOrBelow: { attribute: 'version', value: version } } })
 }
 
 function itemOf(
@@ -61,7 +61,7 @@ function itemOf(
     created_at: timestamp(timeOf(operationId)),
     ...customer,
     schema_version: schemaVersion,
-    place: `${operationId}#${String(row).padStart(12, '0')}`,
+    version: `${operationId}#${String(row).padStart(12, '0')}`,
   }
 }
 

@@ -4,7 +4,7 @@ import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { Failure } from '../platform/base/failure.ts'
 import { checkedAddresses, connectionTo, type Network } from '../platform/formats/fetch-file.ts'
 import type { Settings } from '../settings/register.ts'
-import { addressesOf, mayReach } from '../subscribers/subscriber-address.ts'
+import { mayReach, subscriberResolver } from '../subscribers/subscriber-address.ts'
 
 /** A call of a subscriber. */
 export interface SubscriberRequest {
@@ -30,7 +30,7 @@ const maxAnswerBytes = 1024
 /** Returns the network of subscribers: the internet, and the machine itself if deliveries.addresses permits it. */
 export function subscriberNetwork(settings: Settings): Network {
   return {
-    resolve: addressesOf(settings),
+    resolve: subscriberResolver(settings),
     mayReach: (address) => mayReach(address, settings),
     request: (url, options) => (url.protocol === 'http:' ? httpRequest : httpsRequest)(url, options),
   }
@@ -116,10 +116,10 @@ export async function firstBytes(
     bytes += chunk.length
     if (bytes >= maxAnswerBytes) break
   }
-  return textOf(Buffer.concat(chunks), maxAnswerBytes)
+  return truncatedText(Buffer.concat(chunks), maxAnswerBytes)
 }
 
 /** Returns the text of at most so many bytes. */
-export function textOf(bytes: Uint8Array, most: number): string {
+export function truncatedText(bytes: Uint8Array, most: number): string {
   return new TextDecoder().decode(bytes.subarray(0, most), { stream: true })
 }

@@ -19,7 +19,7 @@ interface BusEvent {
 
 /**
  * Queues the deliveries of events to the subscribers of their tenants. Those of a subscriber that is paused or disabled
- * are stored as held. An event that is worked on twice has the same deliveries.
+ * are stored as suspended. An event that is worked on twice has the same deliveries.
  * @param bodies the messages of a batch, each an event of the bus
  * @returns the outcome of each
  */
@@ -49,7 +49,7 @@ export function createDeliveries(
     )
     await inParallel(
       asking.filter((one) => !isQueued(one)),
-      ({ id }) => hold({ tenant, subscriber: id }, event, context),
+      ({ id }) => suspend({ tenant, subscriber: id }, event, context),
     )
   })
 }
@@ -59,12 +59,12 @@ function messageOf(ref: SubscriberRef, event: DeliveredEvent): DeliveryMessage {
 }
 
 /** Stores a delivery with its entry. A repeated run is refused, as the id of the delivery is derived. */
-async function hold(
+async function suspend(
   ref: SubscriberRef,
   event: DeliveredEvent,
   { table, clock, settings }: Context,
 ): Promise<void> {
-  const delivery = newDelivery(ref, event, { state: 'held', now: clock.now(), settings })
+  const delivery = newDelivery(ref, event, { state: 'suspended', now: clock.now(), settings })
   const entry = waitingEntry(ref, delivery, Date.parse(event.occurred_at), clock)
   await table.transact([
     { item: { ...delivery, waiting: entry.sk }, condition: { absent: true } },

@@ -1,20 +1,21 @@
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
 import type { PublishedEvent } from '../platform/events/outbox.ts'
-import { failurePut } from '../platform/table/failure-entries.ts'
+import { type FailureEntry, failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
-import { type Change, inState, type Put, type Range, type StateCondition } from '../platform/table/table.ts'
+import type { Change, Put, Range, StateCondition } from '../platform/table/table.ts'
+import { transitionsOf } from '../platform/table/transitions.ts'
 import type { Settings } from '../settings/register.ts'
 import type { SubscriberRef } from '../subscribers/subscriber.ts'
 
 /**
- * The states of a delivery. It is `waiting` before its next attempt, and `held` while its subscriber is paused or
+ * The states of a delivery. It is `waiting` before its next attempt, and `suspended` while its subscriber is paused or
  * disabled. `failed` had its last attempt, and `skipped` was dropped by an operator.
  */
-export const deliveryStates = ['waiting', 'held', 'succeeded', 'failed', 'skipped'] as const
+export const deliveryStates = ['waiting', 'suspended', 'succeeded', 'failed', 'skipped'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
 /** One call of a subscriber. */
-export interface Attempt {
+export interface DeliveryAttempt {
   at: string
   /** The HTTP status; absent without a response. */
   status?: number
@@ -43,45 +44,35 @@ export interface Delivery extends Key {
   /** The number of the latest attempt. A resend takes a number as well, so an attempt in progress is not recorded. */
   attempted: number
   /** The latest attempts, oldest first. */
-  attempts: readonly Attempt[]
+  attempts: readonly DeliveryAttempt[]
   /** The attempts that the schedule of retries does not count: those before the latest resend, and those cut off since. */
   uncounted_attempts?: number
   /** The time of the next attempt, in milliseconds since 1970. */
   next_at?: number
-  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. A held one has it, too. */
+  /** The sort key of its entry among the waiting deliveries, which the sweep may have removed since. A suspended one has it, too. */
   waiting?: string
   /** Seconds since 1970. */
   expires_at: number
 }
 
 /** What ends or continues a delivery. */
-export type DeliveryTrigger = 'hold' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
+export type DeliveryTrigger = 'suspend' | 'retry' | 'succeed' | 'fail' | 'skip' | 'resend'
 
-/** Every transition of a delivery. Both the check after a read and the condition of a write use this table. */
-const transitions: Record<DeliveryTrigger, { from: readonly DeliveryState[]; to: DeliveryState }> = {
-  hold: { from: ['waiting', 'held'], to: 'held' },
-  retry: { from: ['waiting', 'held'], to: 'waiting' },
-  succeed: { from: ['waiting', 'held'], to: 'succeeded' },
-  fail: { from: ['waiting', 'held'], to: 'failed' },
-  skip: { from: ['waiting', 'held'], to: 'skipped' },
+export const deliveryTransitions = transitionsOf<DeliveryTrigger, DeliveryState>({
+  suspend: { from: ['waiting', 'suspended'], to: 'suspended' },
+  retry: { from: ['waiting', 'suspended'], to: 'waiting' },
+  succeed: { from: ['waiting', 'suspended'], to: 'succeeded' },
+  fail: { from: ['waiting', 'suspended'], to: 'failed' },
+  skip: { from: ['waiting', 'suspended'], to: 'skipped' },
   resend: { from: deliveryStates, to: 'waiting' },
-}
-
-/** Returns whether the trigger may move a delivery that is in this state. */
-export function mayMove(trigger: DeliveryTrigger, from: DeliveryState): boolean {
-  return transitions[trigger].from.includes(from)
-}
+})
 
 /** Returns the condition of a write: the trigger may move the delivery, and no attempt was recorded since it was read. */
-export function moveCondition(
+export function ifNoneSince(
   trigger: DeliveryTrigger,
   { attempted }: Pick<Delivery, 'attempted'>,
 ): StateCondition {
-  return inState(transitions[trigger].from, { attempted })
-}
-
-export function stateAfter(trigger: DeliveryTrigger): DeliveryState {
-  return transitions[trigger].to
+  return deliveryTransitions.condition(trigger, { attempted })
 }
 
 /** The event of a test that an operator starts. It is sent once, whatever the state of the subscriber. */
@@ -95,7 +86,7 @@ export type DeliveredEvent = Pick<
 > & { data: Record<string, unknown> }
 
 /** Returns the exact text that subscribers receive. */
-export function bodyOf(event: DeliveredEvent): string {
+export function deliveryBody(event: DeliveredEvent): string {
   const { event_id, type, version, occurred_at, source, correlation_id, data } = event
   return JSON.stringify({ event_id, type, version, occurred_at, source, correlation_id, data })
 }
@@ -122,14 +113,14 @@ export function expiryOf(now: number, settings: Retention): number {
 export function newDelivery(
   ref: SubscriberRef,
   event: DeliveredEvent,
-  { state, now, settings }: { state: 'waiting' | 'held'; now: number; settings: Settings },
+  { state, now, settings }: { state: 'waiting' | 'suspended'; now: number; settings: Settings },
 ): Delivery {
   return {
     ...keyOf(ref.tenant, 'delivery', deliveryId(ref, event)),
     subscriber_id: ref.subscriber,
     event_id: event.event_id,
     type: event.type,
-    body: bodyOf(event),
+    body: deliveryBody(event),
     state,
     attempted: 0,
     attempts: [],
@@ -155,7 +146,7 @@ export interface DeliveryMessage extends SubscriberRef {
  * The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time at which the sweep sends
  * its message.
  */
-export interface WaitingDelivery extends Key {
+export interface WaitingEntry extends Key {
   /** The id of the delivery. */
   delivery: string
   /** The number of its next attempt. */
@@ -174,7 +165,7 @@ export function waitingEntry(
   { sk: delivery, attempted, expires_at }: Pick<Delivery, 'sk' | 'attempted' | 'expires_at'>,
   due: number,
   clock: Pick<Clock, 'randomBytes'>,
-): WaitingDelivery & Item {
+): WaitingEntry & Item {
   const sk = `${subscriber}#${derivedIdAt(due, Buffer.from(clock.randomBytes(16)).toString('hex'))}`
   return { ...keyOf(tenant, 'waiting_delivery', sk), delivery, attempt: attempted + 1, expires_at }
 }
@@ -182,13 +173,19 @@ export function waitingEntry(
 /** How late a message may be, in milliseconds. An entry that replaces one that may be lost is due so much later. */
 export const lateMilliseconds = 60_000
 
-/** Writes the entry of a delivery that fails. @param now milliseconds since 1970 */
-export function failureEntry(tenant: string, { sk: work, expires_at }: Delivery, now: number): Put {
-  return failurePut('failed-delivery', { tenant, work, expires_at }, now)
+/** Returns the write of the entry of a delivery that fails. The entry has the time of its last attempt. */
+export function failedDeliveryEntry(tenant: string, { sk: work, expires_at, attempts }: Delivery): Put {
+  const at = Date.parse(attempts.at(-1)?.at ?? '')
+  return failurePut('failed-delivery', { tenant, work, expires_at }, at)
+}
+
+/** Returns whether an entry is that of the latest failure of a failed delivery: one that was sent again has several. */
+export function isLatestFailure({ sk, tenant }: FailureEntry, delivery: Delivery): boolean {
+  return failedDeliveryEntry(tenant, delivery).item.sk === sk
 }
 
 /** Returns the time at which a waiting delivery is due, in milliseconds since 1970. */
-export function dueAt({ sk }: WaitingDelivery): number {
+export function dueAt({ sk }: WaitingEntry): number {
   return timeOf(sk.slice(sk.lastIndexOf('#') + 1))
 }
 
@@ -201,7 +198,7 @@ export function waitingRange({ tenant, subscriber }: SubscriberRef, by: number, 
 /**
  * Returns the changes that send a delivery again, and its message. It is kept for the time of a new delivery. The entry lets the
  * sweep send the message if the sender of this one does not. The resend takes the number of an attempt in progress: otherwise
- * the record of that attempt would replace the resend. Rejected if an attempt was recorded since the delivery was read.
+ * that attempt, once recorded, would replace the resend. Rejected if an attempt was recorded since the delivery was read.
  */
 export function resendDelivery(
   tenant: string,
@@ -215,12 +212,12 @@ export function resendDelivery(
   const ref = { tenant, subscriber }
   const entry = waitingEntry(ref, { sk, attempted, expires_at }, now + lateMilliseconds, clock)
   const set = {
-    ...{ state: stateAfter('resend'), attempted, uncounted_attempts: attempted },
+    ...{ state: deliveryTransitions.stateAfter('resend'), attempted, uncounted_attempts: attempted },
     ...{ next_at: now, waiting: entry.sk, expires_at },
   }
   return {
     changes: [
-      { update: { pk, sk }, set, condition: moveCondition('resend', delivery) },
+      { update: { pk, sk }, set, condition: ifNoneSince('resend', delivery) },
       ...replaceWaiting(tenant, waiting, entry),
     ],
     message: { ...ref, delivery: sk, attempt: entry.attempt },
@@ -233,8 +230,8 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
   return [
     {
       update: { pk, sk },
-      set: { state: stateAfter('skip') },
-      condition: moveCondition('skip', delivery),
+      set: { state: deliveryTransitions.stateAfter('skip') },
+      condition: ifNoneSince('skip', delivery),
     },
     ...replaceWaiting(tenant, waiting, undefined),
   ]
@@ -244,7 +241,7 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
 export function replaceWaiting(
   tenant: string,
   earlier: string | undefined,
-  entry: (WaitingDelivery & Item) | undefined,
+  entry: (WaitingEntry & Item) | undefined,
 ): Change[] {
   return [
     ...(entry ? [{ item: entry, condition: 'none' as const }] : []),

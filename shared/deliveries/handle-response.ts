@@ -1,10 +1,10 @@
-import { auditPut } from '../platform/audit/record.ts'
-import { timestamp } from '../platform/base/clock.ts'
+import { auditPut } from '../platform/audit/audit-record.ts'
+import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { moveSubscriber, type Subscriber } from '../subscribers/subscriber.ts'
-import { type SubscriberResponse, textOf } from './call-subscriber.ts'
-import { type Attempt, type Delivery, type DeliveryMessage, pingType } from './delivery.ts'
-import type { Step } from './schedule-delivery.ts'
+import { type SubscriberResponse, truncatedText } from './call-subscriber.ts'
+import { type Delivery, type DeliveryAttempt, type DeliveryMessage, pingType } from './delivery.ts'
+import type { DeliveryStep } from './schedule-delivery.ts'
 import { failingSince, recordCall, type SubscriberHealth, slotFreeAt } from './subscriber-health.ts'
 
 /** A call that was made, and what was read before it. */
@@ -16,13 +16,11 @@ export interface Called extends Pick<WorkContext, 'table' | 'clock' | 'settings'
 }
 
 /** What a response means: how the delivery goes on, and what it says of its subscriber. */
-interface Handled {
-  step: Step
+interface HandledResponse {
+  step: DeliveryStep
   /** Records the result for the breaker and for the time of failures, and disables a subscriber that is gone. */
   note(): Promise<void>
 }
-
-const dayMilliseconds = 24 * 3600 * 1000
 
 /** The attempts that a delivery keeps: more than a schedule has, as an operator may send it again. */
 const keptAttempts = 30
@@ -31,7 +29,7 @@ const keptAttempts = 30
 const unitBytes = 1024
 
 /** Handles the response of a call. @param at the start of the call, in milliseconds since 1970 */
-export function handleResponse(response: SubscriberResponse, at: number, called: Called): Handled {
+export function handleResponse(response: SubscriberResponse, at: number, called: Called): HandledResponse {
   const { delivery, message, health, now } = called
   const made = attemptOf(response, { at, milliseconds: now() - at })
   const { reason } = made
@@ -61,19 +59,19 @@ export function handleResponse(response: SubscriberResponse, at: number, called:
 
 /** Returns how a delivery goes on after a failed attempt: by its schedule, which waits while its subscriber is disabled. */
 function failureOf(
-  made: Attempt,
+  made: DeliveryAttempt,
   response: SubscriberResponse,
   { disabling, called }: { disabling: Subscriber['reason']; called: Called },
-): Step {
+): DeliveryStep {
   const delivery = withAttempt(called.delivery, made)
   const at = nextAttemptAt(called.delivery, response, called)
   if (at === undefined) return { delivery, trigger: 'fail' }
-  if (disabling) return { delivery, trigger: 'hold', at: called.now() }
+  if (disabling) return { delivery, trigger: 'suspend', at: called.now() }
   return { delivery, trigger: 'retry', at, waitsFor: 'retry' }
 }
 
 /** Returns how a delivery ends that was not sent in the time for which it is kept, such as that of a subscriber that was paused for long. */
-export function expired(delivery: Delivery, now: number): Step {
+export function expired(delivery: Delivery, now: number): DeliveryStep {
   const attempts = [...delivery.attempts, { at: timestamp(now), milliseconds: 0, reason: 'expired' }]
   return { delivery: { ...delivery, attempts: attempts.slice(-keptAttempts) }, trigger: 'fail' }
 }
@@ -82,7 +80,7 @@ export function expired(delivery: Delivery, now: number): Step {
 export function attemptOf(
   response: SubscriberResponse,
   { at, milliseconds }: { at: number; milliseconds: number },
-): Attempt {
+): DeliveryAttempt {
   const made = { at: timestamp(at), milliseconds }
   if ('reason' in response) return { ...made, reason: response.reason }
   const { status, answer } = response
@@ -100,8 +98,8 @@ function reasonOf(status: number): string | undefined {
  * Returns a delivery with one more attempt. The answer of a success is cut where it would cost another write unit: the
  * first attempt of most deliveries is their only write.
  */
-export function withAttempt(delivery: Delivery, made: Attempt): Delivery {
-  const recorded = (one: Attempt): Delivery => ({
+export function withAttempt(delivery: Delivery, made: DeliveryAttempt): Delivery {
+  const recorded = (one: DeliveryAttempt): Delivery => ({
     ...delivery,
     attempted: delivery.attempted + 1,
     ...(one.reason === 'no_slot' && { uncounted_attempts: (delivery.uncounted_attempts ?? 0) + 1 }),
@@ -110,7 +108,7 @@ export function withAttempt(delivery: Delivery, made: Attempt): Delivery {
   const { answer = '', ...withoutAnswer } = made
   if (made.reason !== undefined || answer === '') return recorded(made)
   const bytes = sizeOf({ ...recorded({ ...withoutAnswer, answer: '' }), state: 'succeeded' })
-  const cut = textOf(Buffer.from(answer), unitBytes - (bytes % unitBytes))
+  const cut = truncatedText(Buffer.from(answer), unitBytes - (bytes % unitBytes))
   return recorded(cut === '' ? withoutAnswer : { ...withoutAnswer, answer: cut })
 }
 

@@ -9,11 +9,11 @@ import {
   type Delivery,
   type DeliveryMessage,
   type DeliveryTrigger,
-  failureEntry,
+  deliveryTransitions,
+  failedDeliveryEntry,
+  ifNoneSince,
   lateMilliseconds,
-  moveCondition,
   replaceWaiting,
-  stateAfter,
   waitingEntry,
 } from './delivery.ts'
 
@@ -53,7 +53,7 @@ export async function sendToQueue(
 }
 
 /** How a delivery goes on. */
-export interface Step {
+export interface DeliveryStep {
   /** The delivery, with the attempt if one was made. */
   delivery: Delivery
   trigger: Exclude<DeliveryTrigger, 'skip' | 'resend'>
@@ -82,7 +82,7 @@ const youngMilliseconds = 60_000
  * Stores a step of a delivery, once. The message of a retry that is due soon is sent with a delay. What goes on later, or waits, has
  * an entry in the table, from which the sweep sends its message.
  */
-export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
+export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise<void> {
   const { trigger, at, waitsFor } = step
   const { message, known, clock, table, now } = work
   const isNew = !known && step.delivery.attempted === 0
@@ -94,20 +94,20 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
   const entry = at === undefined || isSoon ? undefined : waitingEntry(message, delivery, at, clock)
   const next: Delivery = {
     ...delivery,
-    state: stateAfter(trigger),
+    state: deliveryTransitions.stateAfter(trigger),
     ...(at !== undefined && { next_at: at }),
     ...(entry && { waiting: entry.sk }),
   }
   const put = {
     item: { ...next },
-    condition: known ? moveCondition(trigger, known) : { absent: true as const },
+    condition: known ? ifNoneSince(trigger, known) : { absent: true as const },
   }
   const others = [
     ...replaceWaiting(message.tenant, waiting, entry),
     ...(waitsFor === 'tenant' ? [subscriberExists(message)] : []),
   ]
-  // Before the record: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
-  if (trigger === 'fail') await table.put(failureEntry(message.tenant, next, now()))
+  // Before the attempt is recorded: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
+  if (trigger === 'fail') await table.put(failedDeliveryEntry(message.tenant, next))
   const refusal = others.length === 0 ? await table.put(put) : await table.transact([put, ...others])
   // Another process has recorded the attempt, or the response of this one was lost.
   const stored = refusal?.existing && asDelivery(refusal.existing)
@@ -124,7 +124,7 @@ export async function schedule(step: Step, work: ScheduledWork): Promise<void> {
  * Returns how a delivery goes on whose attempt is recorded already: the process that recorded it may have ended before it sent the
  * next message. So the sweep sends that message, unless the attempt was made in the meantime. Undefined if there is nothing to do.
  */
-export function missedStep(stored: Delivery, { attempt }: DeliveryMessage): Step | undefined {
+export function missedStep(stored: Delivery, { attempt }: DeliveryMessage): DeliveryStep | undefined {
   const { state, attempted, waiting, next_at } = stored
   if (state !== 'waiting' || attempted !== attempt || waiting !== undefined || next_at === undefined)
     return undefined

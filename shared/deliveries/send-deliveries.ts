@@ -7,12 +7,12 @@ import {
   asDelivery,
   type Delivery,
   type DeliveryMessage,
-  mayMove,
+  deliveryTransitions,
   newDelivery,
   pingType,
 } from './delivery.ts'
 import { type Called, expired, handleResponse } from './handle-response.ts'
-import { missedStep, type ScheduledWork, type Step, schedule } from './schedule-delivery.ts'
+import { type DeliveryStep, missedStep, type ScheduledWork, schedule } from './schedule-delivery.ts'
 import {
   asHealth,
   breakerOf,
@@ -40,14 +40,14 @@ export interface Sending extends Pick<ScheduledWork, 'send'> {
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlocked' | 'log'>
 
 /** A message, and what the table has about it. */
-interface Work extends Context, Sending, ScheduledWork, Called {
+interface DeliveryWork extends Context, Sending, ScheduledWork, Called {
   /** The slots of the tenant, as they were read. */
   slots: Item | undefined
   slot: TenantSlot
 }
 
 /** A call that may be made. */
-interface Prepared {
+interface PreparedCall {
   /** Asked when the call is slow. */
   mayContinue(): Promise<boolean>
 }
@@ -65,7 +65,7 @@ export function sendDeliveries(
   const messages = bodies.map(parseMessage)
   const valid = messages.filter((one) => one !== undefined)
   const slots = tenantSlots(valid, context)
-  const reading = readItems(valid, context)
+  const reading = readStored(valid, context)
   return messages.map(async (message) => {
     const slot = message && slots.get(message.tenant)
     if (!message || !slot) throw new ReportableError('the message is not a delivery')
@@ -79,7 +79,7 @@ export function sendDeliveries(
 }
 
 /** The way of each message: prepare the attempt, call the subscriber, handle its response, schedule what follows. */
-async function attempt(work: Work): Promise<void> {
+async function attempt(work: DeliveryWork): Promise<void> {
   const prepared = await prepare(work)
   if (!prepared) return
   if (!('mayContinue' in prepared)) return schedule(prepared, work)
@@ -90,17 +90,17 @@ async function attempt(work: Work): Promise<void> {
 }
 
 /** Returns a call that may be made, or how the delivery goes on without one; undefined if there is nothing to do. */
-async function prepare(work: Work): Promise<Prepared | Step | undefined> {
+async function prepare(work: DeliveryWork): Promise<PreparedCall | DeliveryStep | undefined> {
   const { known, message, delivery, subscriber, health, slots, slot, settings } = work
-  if (!mayMove('retry', delivery.state)) return undefined
+  if (!deliveryTransitions.allows('retry', delivery.state)) return undefined
   if (known && known.attempted >= message.attempt) return missedStep(known, message)
   const now = work.now()
   if (delivery.expires_at <= now / 1000) return expired(delivery, now)
-  const wait = (at: number): Step => ({ delivery, trigger: 'retry', at, waitsFor: 'subscriber' })
+  const wait = (at: number): DeliveryStep => ({ delivery, trigger: 'retry', at, waitsFor: 'subscriber' })
   if (await work.isBlocked(message.tenant, work.table))
     return { delivery, trigger: 'retry', at: now, waitsFor: 'tenant' }
   if (delivery.type === pingType) return { mayContinue: async () => true }
-  if (subscriber.state !== 'active') return { delivery, trigger: 'hold', at: delivery.next_at ?? now }
+  if (subscriber.state !== 'active') return { delivery, trigger: 'suspend', at: delivery.next_at ?? now }
   const breaker = breakerOf(health, now)
   if (breaker === 'open') return wait(health?.open_until ?? now)
   if (breaker === 'half_open' && !(await takeProbe(message, work))) return wait(slotFreeAt(work))
@@ -119,7 +119,11 @@ async function prepare(work: Work): Promise<Prepared | Step | undefined> {
   }
 }
 
-async function call({ mayContinue }: Prepared, at: number, work: Work): Promise<SubscriberResponse> {
+async function call(
+  { mayContinue }: PreparedCall,
+  at: number,
+  work: DeliveryWork,
+): Promise<SubscriberResponse> {
   const { subscriber, delivery, settings } = work
   const { event_id: eventId, body } = delivery
   return work.call({
@@ -131,7 +135,7 @@ async function call({ mayContinue }: Prepared, at: number, work: Work): Promise<
   })
 }
 
-/** Logs a fault of work after the record of an attempt. A message that failed now would be only repeated. */
+/** Logs a fault of work after an attempt is recorded. A message that failed now would be only repeated. */
 async function softly(change: () => Promise<void>, { log }: Context): Promise<void> {
   try {
     await change()
@@ -151,7 +155,7 @@ function parseMessage(body: string): DeliveryMessage | undefined {
   }
 }
 
-function keysOf(message: DeliveryMessage) {
+function itemKeysOf(message: DeliveryMessage) {
   const { tenant, subscriber, delivery } = message
   return {
     subscriber: keyOf(tenant, 'subscriber', subscriber),
@@ -161,8 +165,8 @@ function keysOf(message: DeliveryMessage) {
   }
 }
 
-async function readItems(messages: readonly DeliveryMessage[], { table }: Context) {
-  const keys = messages.flatMap((message) => Object.values(keysOf(message)))
+async function readStored(messages: readonly DeliveryMessage[], { table }: Context) {
+  const keys = messages.flatMap((message) => Object.values(itemKeysOf(message)))
   const unique = new Map(keys.map((key) => [`${key.pk}|${key.sk}`, key]))
   const items = await table.getMany([...unique.values()])
   return ({ pk, sk }: Key) => items.find((item) => item.pk === pk && item.sk === sk)
@@ -176,8 +180,8 @@ function workOf(
   message: DeliveryMessage,
   find: (key: Key) => Item | undefined,
   context: Context & Sending & { slot: TenantSlot },
-): Work | undefined {
-  const keys = keysOf(message)
+): DeliveryWork | undefined {
+  const keys = itemKeysOf(message)
   const subscriber = find(keys.subscriber)
   const stored = find(keys.delivery)
   const known = stored && asDelivery(stored)
@@ -192,5 +196,5 @@ function workOf(
 function firstOf(message: DeliveryMessage, { settings, now }: Context): Delivery | undefined {
   if (!message.event) return undefined
   const delivery = newDelivery(message, message.event, { state: 'waiting', now: now(), settings })
-  return { ...delivery, ...keysOf(message).delivery }
+  return { ...delivery, ...itemKeysOf(message).delivery }
 }

@@ -1,3 +1,4 @@
+import { hourMilliseconds } from '../platform/base/clock.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import type { Table, Update } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
@@ -45,7 +46,6 @@ const leaseMarginMilliseconds = 10_000
  * between two runs of the sweep, so it does not end while deliveries wait.
  */
 const slowMilliseconds = 180_000
-const hourMilliseconds = 3600 * 1000
 
 export function healthKey({ tenant, subscriber }: SubscriberRef): Key {
   return keyOf(tenant, 'subscriber_health', subscriber)

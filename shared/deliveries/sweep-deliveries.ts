@@ -5,7 +5,7 @@ import { pendingEntries } from '../platform/table/pending-entries.ts'
 import { inParallel } from '../platform/table/table.ts'
 import { keepSubscribedTenants, readSubscribedTenants } from '../subscribers/subscribed-tenants.ts'
 import { asSubscriber, type SubscriberRef } from '../subscribers/subscriber.ts'
-import { dueAt, type WaitingDelivery, waitingRange } from './delivery.ts'
+import { dueAt, type WaitingEntry, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './schedule-delivery.ts'
 import { asHealth, breakerOf, healthKey, isSlow, slotsOf } from './subscriber-health.ts'
 
@@ -29,7 +29,7 @@ const mostOfTenant = 1000
 const callsAtOnce = 10
 
 /** The result of one run of the sweep. */
-export interface SweepResult {
+export interface SweptDeliveries {
   /** Deliveries that were queued. */
   queued: number
   /** Subscribers whose deliveries could not be read or queued, and the list of tenants if that could not be read or kept. */
@@ -53,10 +53,10 @@ type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
  * of tenants, stops no other. A delivery is queued before its entry is removed, so a stopped run may queue one twice and
  * loses none.
  */
-export async function sweepDeliveries(context: Context, send: SendMessages): Promise<SweepResult> {
+export async function sweepDeliveries(context: Context, send: SendMessages): Promise<SweptDeliveries> {
   const { table, clock } = context
   const startedAt = clock.now()
-  const swept: SweepResult = { queued: 0, failed: 0, left: 0 }
+  const swept: SweptDeliveries = { queued: 0, failed: 0, left: 0 }
   const fail = (fault: unknown): undefined => {
     swept.failed += 1
     swept.fault ??= fault
@@ -77,7 +77,7 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
     subscriber: sk,
   }))
   const delayed: number[] = []
-  const run: Run = { ...context, send, swept, delayed, until: startedAt + runMilliseconds }
+  const run: SweepRun = { ...context, send, swept, delayed, until: startedAt + runMilliseconds }
   await inParallel([...Map.groupBy(refs, ({ tenant }) => tenant).values()], (subscribers) =>
     sweepTenant(subscribers, run),
   )
@@ -88,9 +88,9 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
   return delayed.length > 0 ? { ...swept, oldest: Math.min(...delayed) } : swept
 }
 
-interface Run extends Context {
+interface SweepRun extends Context {
   send: SendMessages
-  swept: SweepResult
+  swept: SweptDeliveries
   /** The times at which deliveries were due that were not queued. */
   delayed: number[]
   /** The end of the run. */
@@ -104,7 +104,7 @@ interface Allowance {
 }
 
 /** Queues a page of each subscriber of a tenant in turn, until none has more, or the tenant or the time of the run has none. */
-async function sweepTenant(subscribers: readonly SubscriberRef[], run: Run): Promise<void> {
+async function sweepTenant(subscribers: readonly SubscriberRef[], run: SweepRun): Promise<void> {
   const { clock, settings, swept, delayed, until } = run
   const usual = { most: mostOfTenant, used: 0 }
   // As many as its slots take in a minute if each call takes all of its time.
@@ -118,9 +118,9 @@ async function sweepTenant(subscribers: readonly SubscriberRef[], run: Run): Pro
         if (!known) swept.left += 1
         continue
       }
-      let due: WaitingDelivery[] = []
+      let due: WaitingEntry[] = []
       try {
-        const page = await readDue(ref, run)
+        const page = await readDueDeliveries(ref, run)
         if (page.length === 0) continue
         const allowance = known ?? (await allowanceOf(ref, { usual, slow }, run))
         due = page.slice(0, allowance.most - allowance.used)
@@ -143,7 +143,7 @@ async function sweepTenant(subscribers: readonly SubscriberRef[], run: Run): Pro
  * reach, and the age reports them if that takes long.
  */
 export function logSweep(
-  { queued, failed, fault, left, oldest }: SweepResult,
+  { queued, failed, fault, left, oldest }: SweptDeliveries,
   { log, clock }: Pick<WorkContext, 'log' | 'clock'>,
 ): void {
   const code = failed + left > 0 ? 'DELIVERIES_LEFT' : 'DELIVERIES_QUEUED'
@@ -152,9 +152,9 @@ export function logSweep(
 }
 
 /** Returns a page of the deliveries of a subscriber that are due, longest due first. */
-async function readDue(ref: SubscriberRef, { table, clock }: Context) {
+async function readDueDeliveries(ref: SubscriberRef, { table, clock }: Context) {
   const range = waitingRange(ref, clock.now(), pageSize)
-  return (await table.readRange(range)).items as (Item & WaitingDelivery)[]
+  return (await table.readRange(range)).items as (Item & WaitingEntry)[]
 }
 
 /** Returns how many deliveries of a subscriber that are due may be queued now. */
@@ -180,9 +180,9 @@ async function allowanceOf(
 /** Queues deliveries, those of an allowance evenly in the minute until the next run, and removes their entries. */
 async function queue(
   { tenant, subscriber }: SubscriberRef,
-  due: readonly WaitingDelivery[],
+  due: readonly WaitingEntry[],
   { most, used }: Allowance,
-  { table, send }: Run,
+  { table, send }: SweepRun,
 ): Promise<void> {
   if (due.length === 0) return
   const messages = due.map(({ delivery, attempt }) => ({ tenant, subscriber, delivery, attempt }))

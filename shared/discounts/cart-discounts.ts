@@ -25,7 +25,7 @@ export function priceCode(code: Code | undefined, now: number, settings: Setting
   return pricing ? { code: code.code, code_id: code.id, pricing } : 'POLICY.code.inactive'
 }
 
-interface Reading {
+interface CartReading {
   table: Table
   settings: Settings
   /** Milliseconds since 1970. */
@@ -39,7 +39,7 @@ interface Reading {
  */
 export async function usableCodes(
   { tenant_id, discounts = [] }: PricedCart,
-  { table, settings, now }: Reading,
+  { table, settings, now }: CartReading,
   known?: Code,
 ): Promise<PricedCode[]> {
   const unknown = discounts.map(({ code_id }) => code_id).filter((id) => id !== known?.id)

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
-import { changedCart, findCart, linesOf } from '../carts/cart-store.ts'
+import { cartLinesOf, changedCart, findCart } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import { Denial, fail } from '../platform/base/failure.ts'
 import type { Decision, Revisable } from '../platform/idempotency/decision.ts'
-import { reachOf } from '../platform/identity/authorize.ts'
+import { tenantReachOf } from '../platform/identity/authorize.ts'
 import { sessionIssuer } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
@@ -64,7 +64,7 @@ export async function verifyDiscount(request: Verification, context: Context): P
   const [code, cart, lines] = await Promise.all([
     findByText(table, tenant, text),
     cartId === undefined ? undefined : findCart(table, tenant, cartId),
-    cartId === undefined ? [] : linesOf(table, tenant, cartId),
+    cartId === undefined ? [] : cartLinesOf(table, tenant, cartId),
   ])
   if (cartId !== undefined) return verifyOnCart(request, { code, cart, lines }, context)
   const priced = priceCode(code, now(), settings)
@@ -140,7 +140,7 @@ function checkMayApply(cart: Cart, context: Pick<Context, 'caller' | 'settings' 
   const policy = settings['discount.mayApply']
   const isOwner = cart.owner === undefined || isSubject(cart.owner, context)
   if (policy === 'readers' || (policy === 'owner' && isOwner)) return
-  if (reachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
+  if (tenantReachOf(caller?.role, 'update', settings['auth.serviceRole'].actsAs) !== 'deny') return
   throw new Denial(fail('AUTHZ.role.denied'), 'AUTHZ.role.denied', `cart/${cart.cart_id}`)
 }
 

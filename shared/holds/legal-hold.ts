@@ -22,7 +22,7 @@ export function holdKey(tenant: string, target: string): Key {
 }
 
 /**
- * The key of the number of a tenant's holds. It changes in the transactions that set and release them, so a purge
+ * The key of the number of a tenant's holds. It changes in the transactions that set and lift them, so a purge
  * depends on one item, whatever is held.
  */
 export function holdCountKey(tenant: string): Key {

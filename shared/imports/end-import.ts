@@ -1,53 +1,69 @@
-import { endOperation, partialCompletion } from '../operations/end-operation.ts'
-import { countsOf, type Operation, outcomeOf } from '../operations/operation.ts'
+import { type Ending, endOperation, endUnfinished } from '../operations/end-operation.ts'
+import { countsOf, type Operation, type Reject, resultOutcome } from '../operations/operation.ts'
 import type { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
+import { csvLines } from '../platform/formats/csv-writer.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import { gatherRejects } from './reject-file.ts'
+import type { Table } from '../platform/table/table.ts'
+import { chunkPartition, rejectsKey } from './import.ts'
+import type { DoneChunk } from './import-rows.ts'
+
+type Context = Pick<WorkContext, 'table' | 'clock' | 'files' | 'settings'>
+
+/** The workflow's input for the last step, with the error of an earlier step that failed for good. */
+type EndRef = OperationRef & { fault?: { Error?: string } }
+
+/** Ends an import, with a result if its steps have run, or after one of them failed, whatever its progress. */
+export async function endImport({ fault, ...ref }: EndRef, context: Context): Promise<void> {
+  const code = fault?.Error === 'States.Timeout' ? 'DEPENDENCY.timeout' : 'INTERNAL.unexpected'
+  await endOperation(
+    ref,
+    (operation) => (fault ? endUnfinished(operation, fail(code)) : endFinished(operation, context)),
+    context,
+  )
+}
 
 /**
- * Writes the completion record, the last step of an import. An import with a cancel request ends as canceled, with
- * its counts so far, if rows were left. One of which chunks are not counted fails, and its sender repeats it: they were imported
- * into a table from which a restore has taken their rows.
+ * Returns the ending of an import whose chunks have run. One with a cancel request is canceled, with its counts so far, if
+ * rows were left. One of which chunks are not counted fails, and its sender repeats it: they were imported into a table
+ * from which a restore has taken their rows.
  */
-export async function completeImport(
-  ref: OperationRef,
-  context: Pick<WorkContext, 'table' | 'clock' | 'files' | 'settings'>,
-): Promise<void> {
-  await endOperation(
-    ref,
-    async (operation) => {
-      const whole = isWhole(operation)
-      if (!whole && operation.cancel_requested === 'no')
-        return { trigger: 'fail', failure: fail('TRANSIENT.error') }
-      const counts = countsOf(operation)
-      const rejects = await gatherRejects(operation, context)
-      const completion = { outcome: outcomeOf(counts, whole), counts, ...rejects }
-      return { trigger: whole ? 'succeed' : 'cancel', completion }
-    },
-    context,
-  )
+async function endFinished(operation: Operation, context: Context): Promise<Ending> {
+  const { columns, chunks_done, chunks_total, cancel_requested } = operation
+  const isWhole = columns.length > 0 && chunks_done === chunks_total
+  if (!isWhole && cancel_requested === 'no') return { trigger: 'fail', failure: fail('TRANSIENT.error') }
+  const counts = countsOf(operation)
+  const rejects = await writeRejects(operation, context)
+  const result = { outcome: resultOutcome(counts, isWhole), counts, ...rejects }
+  return { trigger: isWhole ? 'succeed' : 'cancel', result }
 }
 
-/** The workflow's input for the failure step. */
-type FailedRef = OperationRef & { fault?: { Error?: string } }
-
-/** Ends the operation after another step failed for good, whatever its progress. */
-export async function failImport(
-  ref: FailedRef,
-  context: Pick<WorkContext, 'table' | 'clock'>,
-): Promise<void> {
-  const late = ref.fault?.Error === 'States.Timeout'
-  await endOperation(
-    ref,
-    (operation) =>
-      operation.cancel_requested === 'yes'
-        ? { trigger: 'cancel', completion: partialCompletion(operation) }
-        : { trigger: 'fail', failure: fail(late ? 'DEPENDENCY.timeout' : 'INTERNAL.unexpected') },
-    context,
-  )
+/** Writes the rejects of all chunks to one file. @returns the first rejects, and the key of the file */
+async function writeRejects(
+  { id, rows_failed }: Operation,
+  { table, files, settings }: Pick<Context, 'table' | 'files' | 'settings'>,
+): Promise<{ rejects: Reject[]; rejects_key?: string }> {
+  if (rows_failed === 0) return { rejects: [] }
+  const { rejectsShown } = settings['imports.result']
+  const shown: Reject[] = []
+  async function* lines() {
+    yield Buffer.from(csvLines([['row', 'code', 'field']]))
+    for await (const rejects of rejectsOf(id, table)) {
+      shown.push(...rejects.slice(0, rejectsShown - shown.length))
+      yield Buffer.from(csvLines(rejects.map(({ row, code, field }) => [String(row), code, field ?? ''])))
+    }
+  }
+  await files().write(rejectsKey(id), lines(), 'text/csv')
+  return { rejects: shown, rejects_key: rejectsKey(id) }
 }
 
-function isWhole({ columns, chunks_done, chunks_total }: Operation): boolean {
-  return columns.length > 0 && chunks_done === chunks_total
+/** Yields the rejects of an operation in file order, a page of chunks at a time. */
+async function* rejectsOf(operationId: string, table: Table): AsyncGenerator<Reject[]> {
+  const range = { partition: chunkPartition(operationId), high: 'g', descending: false, limit: 1000 }
+  for (let low = '0'; ; ) {
+    const { items, exhausted } = await table.readRange({ ...range, low })
+    yield (items as unknown as DoneChunk[]).flatMap(({ rejects }) => rejects)
+    if (exhausted) return
+    low = `${items.at(-1)?.sk}#`
+  }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Operation } from '../operations/operation.ts'
-import { isEnded } from '../operations/operation-states.ts'
+import { isEnded, type Operation } from '../operations/operation.ts'
 import { asOperation } from '../operations/operation-store.ts'
 import { keyOf } from '../platform/table/keys.ts'
 import type { Table, Write } from '../platform/table/table.ts'

@@ -1,30 +1,30 @@
 import { customerColumns } from '../customers/customer.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { endOperation } from '../operations/end-operation.ts'
-import type { Operation } from '../operations/operation.ts'
-import { isEnded } from '../operations/operation-states.ts'
-import { findOperation, type OperationRef, transition } from '../operations/operation-store.ts'
+import { isEnded, type Operation } from '../operations/operation.ts'
+import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
+import { withoutByteOrderMark } from '../platform/formats/csv-reader.ts'
 import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { fileHash, readReservation, reserveFile } from './file-reservation.ts'
-import { type Chunk, fileKey, manifestKey } from './import-files.ts'
-import { fileLimits, type SplitFile, splitFile } from './split-file.ts'
+import { fileKey } from './import.ts'
+import { type Chunk, fileLimits, splitFile } from './split-file.ts'
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'budget' | 'settings' | 'files'>
 
-/** The next workflow step: the rows, the completion, another attempt after a wait, or the end. */
-interface PrepareResult {
-  next: 'rows' | 'complete' | 'wait' | 'end'
-  /** The file key of the list of chunks. */
-  manifest: string
-}
+/**
+ * What the workflow does next: it imports the rows of the chunks, ends the import, or prepares it again later, as an
+ * earlier import of the same file has not ended.
+ */
+type PrepareResult = { next: 'rows'; chunks: Chunk[] } | { next: 'end' | 'wait' }
 
 /**
  * How long a download may take, and its minimum average rate after the first seconds, as web servers require it of their
- * callers (Kestrel, mod_reqtimeout). The largest file of base-1 arrives in time from a host that sends 1 MB a second.
+ * callers (Kestrel, mod_reqtimeout). The largest file that the setting imports.maxBytes permits arrives in time from a host that sends
+ * 1 MB a second, that of base-1 at 175 KB a second. Four minutes of the step are left for its split.
  */
-export const fetchLimits = { deadlineSeconds: 120, graceSeconds: 5, minBytesPerSecond: 50 * 1024 }
+export const fetchLimits = { deadlineSeconds: 600, graceSeconds: 5, minBytesPerSecond: 50 * 1024 }
 
 /** How a remote file is fetched. */
 export interface Download {
@@ -34,13 +34,12 @@ export interface Download {
 
 const maxFetches = 3
 const firstPauseMilliseconds = 1000
-const byteOrderMark = [0xef, 0xbb, 0xbf]
 /** Less than the time that a function has in addition to the time of its step. */
 const endingMilliseconds = 4000
 
 /**
- * Runs the first step of an import: fetches the file if it is remote, checks it and splits it into chunks. An invalid
- * file ends the operation with the error, and so does a host that fails or is too slow.
+ * Starts an import: fetches the file if it is remote, reserves it, and splits it into chunks. An invalid file ends the
+ * operation with the error, and so does a host that fails or is too slow.
  * @throws a transient error of the service itself; the workflow retries the step
  */
 export async function prepareImport(
@@ -49,107 +48,40 @@ export async function prepareImport(
   { network = internet, limits = fetchLimits }: Partial<Download> = {},
 ): Promise<PrepareResult> {
   try {
-    return { next: await prepare(ref, context, { network, limits }), manifest: manifestKey(ref.operation_id) }
+    const started = await startOperation(ref, context)
+    if (!started || isEnded(started.state) || started.cancel_requested === 'yes') return { next: 'end' }
+    const operation = await fetchSource(started, context, { network, limits })
+    if (operation.source.kind === 'url') {
+      const other = await reserveFetched(operation, context)
+      if (other) return { next: other }
+    }
+    return await splitIntoChunks(operation, context)
   } catch (thrown) {
     const final = thrown instanceof Failure && (!thrown.retryable || thrown instanceof HostFailure)
     if (!final) throw thrown
-    const { clock } = context
-    await endOperation(ref, () => ({ trigger: 'fail', failure: thrown }), {
-      table: context.tableWithin(endingMilliseconds),
-      clock,
-    })
-    return { next: 'end', manifest: '' }
+    const { clock, tableWithin } = context
+    const ending = { trigger: 'fail', failure: thrown } as const
+    await endOperation(ref, () => ending, { table: tableWithin(endingMilliseconds), clock })
+    return { next: 'end' }
   }
 }
 
-async function prepare(
-  ref: OperationRef,
-  context: Context,
-  download: Download,
-): Promise<PrepareResult['next']> {
-  const started = await start(ref, context)
-  if (!started || isEnded(started.state)) return 'end'
-  if (started.cancel_requested === 'yes') return 'complete'
-  if (started.chunks_total > 0) return 'rows'
-  const operation = started.file_hash === '' ? await fetchSource(started, context, download) : started
-  if (operation.source.kind === 'url') {
-    const result = await reserve(operation, context)
-    if (result !== 'reserved') return result
-  }
-  const { columns, chunks } = await writeManifest(operation, context)
-  await update(operation, { columns, chunks_total: chunks }, context)
-  return chunks > 0 ? 'rows' : 'complete'
-}
-
-async function start(
+async function startOperation(
   ref: OperationRef,
   { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<Operation | undefined> {
   const operation = await findOperation(table, ref)
   if (operation?.state !== 'pending') return operation
-  await table.transact([transition(operation, 'start', clock.now())])
+  await table.transact([moveOperation(operation, 'start', clock.now())])
   return findOperation(table, ref)
 }
 
-/** Stores the remote file of an operation. It is fetched once, so every later step reads the same bytes. */
+/** Stores the file of an operation unless it is stored. It is fetched once, so every later step reads the same bytes. */
 async function fetchSource(operation: Operation, context: Context, download: Download): Promise<Operation> {
+  if (operation.file_hash !== '') return operation
   const file_hash = await storeFile(operation, context, download)
   await update(operation, { file_hash }, context)
   return { ...operation, file_hash }
-}
-
-/**
- * Reserves a fetched file for this operation. If another operation imports the file, this one waits. If another has
- * imported it, this one ends with the same completion.
- */
-async function reserve(
-  operation: Operation,
-  context: Pick<Context, 'table' | 'clock'>,
-): Promise<'reserved' | Exclude<PrepareResult['next'], 'rows'>> {
-  const { table, clock } = context
-  const { tenant_id: tenant, id, file_hash } = operation
-  const { holder, current: first } = await readReservation(table, tenant, file_hash, clock.now())
-  if (first?.id === id) return 'reserved'
-  if (!first) {
-    const { onFailure: _, ...reservation } = reserveFile(operation, file_hash, holder)
-    return (await table.transact([reservation])) ? 'wait' : 'reserved'
-  }
-  const { completion } = first
-  if (first.state !== 'succeeded' || !completion) return 'wait'
-  await endOperation({ tenant, operation_id: id }, () => ({ trigger: 'succeed', completion }), context)
-  return 'end'
-}
-
-async function writeManifest(
-  { id }: Operation,
-  context: Pick<Context, 'files' | 'settings'>,
-): Promise<SplitFile> {
-  const files = context.files()
-  const split = splitFile(files.read(fileKey(id)), customerColumns, fileLimits(context.settings))
-  let result: SplitFile | undefined
-  async function* manifest() {
-    for (let before = '['; ; before = ',') {
-      const { done, value } = await split.next()
-      if (done) {
-        result = value
-        yield Buffer.from(before === '[' ? '[]' : ']')
-        return
-      }
-      yield Buffer.from(`${before}${JSON.stringify(value satisfies Chunk)}`)
-    }
-  }
-  await files.write(manifestKey(id), manifest(), 'application/json')
-  if (!result) throw new Error('a manifest was written before its end')
-  return result
-}
-
-/** Updates the operation. If the condition fails, the operation has ended, and the next step handles that. */
-async function update(
-  operation: Operation,
-  set: Partial<Operation>,
-  { table, clock }: Pick<Context, 'table' | 'clock'>,
-): Promise<void> {
-  await table.transact([transition(operation, 'progress', clock.now(), set, { chunks_total: 0 })])
 }
 
 /**
@@ -192,24 +124,45 @@ async function storeFile(
   }
 }
 
-/** Strips the byte order mark, so a file has the same hash with and without it. */
-async function* withoutByteOrderMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let beginning: Buffer | undefined = Buffer.alloc(0)
-  for await (const bytes of file) {
-    if (!beginning) {
-      yield bytes
-      continue
-    }
-    beginning = Buffer.concat([beginning, bytes])
-    if (beginning.length < byteOrderMark.length) continue
-    yield unmarked(beginning)
-    beginning = undefined
+/**
+ * Reserves a fetched file for this operation. If another operation imports the file, this one waits. If another has
+ * imported it, this one ends with the same result.
+ * @returns what the workflow does if the file is not reserved
+ */
+async function reserveFetched(
+  operation: Operation,
+  context: Pick<Context, 'table' | 'clock'>,
+): Promise<'end' | 'wait' | undefined> {
+  const { table, clock } = context
+  const { tenant_id: tenant, id, file_hash } = operation
+  const { holder, current: first } = await readReservation(table, tenant, file_hash, clock.now())
+  if (first?.id === id) return undefined
+  if (!first) {
+    const { onFailure: _, ...reservation } = reserveFile(operation, file_hash, holder)
+    return (await table.transact([reservation])) ? 'wait' : undefined
   }
-  if (beginning) yield unmarked(beginning)
+  const { result } = first
+  if (first.state !== 'succeeded' || !result) return 'wait'
+  await endOperation({ tenant, operation_id: id }, () => ({ trigger: 'succeed', result }), context)
+  return 'end'
 }
 
-function unmarked(bytes: Buffer): Buffer {
-  return byteOrderMark.every((byte, index) => bytes[index] === byte)
-    ? bytes.subarray(byteOrderMark.length)
-    : bytes
+/** Splits the file, and notes how many chunks have to be done. A repeated run finds the same chunks. */
+async function splitIntoChunks(
+  operation: Operation,
+  context: Pick<Context, 'table' | 'clock' | 'files' | 'settings'>,
+): Promise<PrepareResult> {
+  const file = context.files().read(fileKey(operation.id))
+  const { columns, chunks } = await splitFile(file, customerColumns, fileLimits(context.settings))
+  await update(operation, { columns, chunks_total: chunks.length }, context)
+  return chunks.length > 0 ? { next: 'rows', chunks } : { next: 'end' }
+}
+
+/** Updates an operation without rows. If the condition fails, it has ended or has rows, and the next step handles that. */
+async function update(
+  operation: Operation,
+  set: Partial<Operation>,
+  { table, clock }: Pick<Context, 'table' | 'clock'>,
+): Promise<void> {
+  await table.transact([moveOperation(operation, 'progress', clock.now(), set, { chunks_done: 0 })])
 }

@@ -1,7 +1,18 @@
 import { fail } from '../platform/base/failure.ts'
 import { maxRowBytes, type RowRange, readHeader, rowScanner } from '../platform/formats/csv-reader.ts'
 import type { Settings } from '../settings/register.ts'
-import type { Chunk } from './import-files.ts'
+
+/** A chunk of a file: whole rows, with no blank row at its start or end. */
+export interface Chunk {
+  /** Starts at 0. */
+  index: number
+  /** Byte offsets: `from` is inclusive, `to` exclusive. */
+  from: number
+  to: number
+  /** The number of its first row. Rows are counted from 1, without the header. */
+  row: number
+  rows: number
+}
 
 /** A chunk ends with the row that reaches one of the two sizes. */
 interface ChunkSize {
@@ -42,36 +53,35 @@ interface Columns {
   optional: readonly string[]
 }
 
-export interface SplitFile {
+interface SplitFile {
   /** In file order. */
   columns: string[]
-  chunks: number
-  rows: number
+  chunks: Chunk[]
 }
 
 /**
- * Splits a file into chunks while its bytes arrive. Memory holds one header, one chunk's offsets and one open cell,
+ * Splits a file into chunks while its bytes arrive. Memory holds the header, the offsets of the chunks and one open cell,
  * whatever the size.
  * @throws VALIDATION.body.encoding, VALIDATION.csv.header, VALIDATION.csv.too_many_rows, VALIDATION.csv.malformed and
  * VALIDATION.csv.row_too_long of the header
  */
-export async function* splitFile(
+export async function splitFile(
   file: AsyncIterable<Uint8Array>,
   shape: Columns,
   { chunk: size, maxRows, rowBytes }: FileLimits,
-): AsyncGenerator<Chunk, SplitFile> {
+): Promise<SplitFile> {
   const scanner = rowScanner(rowBytes)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const chunks: Chunk[] = []
   let columns: string[] | undefined
   /** The bytes up to the end of the header, which is the first row that is not blank. */
   let beginning: Buffer = Buffer.alloc(0)
   let open: Chunk | undefined
-  let chunks = 0
   let rows = 0
 
-  function* add({ from, textTo, to, blank }: RowRange): Generator<Chunk> {
+  function add({ from, textTo, to, blank }: RowRange): void {
     if (blank) {
-      if (open && to - open.from >= size.bytes) yield* close(open)
+      if (open && to - open.from >= size.bytes) open = undefined
       return
     }
     if (!columns) {
@@ -81,32 +91,25 @@ export async function* splitFile(
     }
     rows += 1
     if (rows > maxRows) throw fail('VALIDATION.csv.too_many_rows', { details: { max: maxRows } })
-    if (open) {
-      open.to = to
-      open.rows += 1
-    } else {
-      open = { index: chunks, from, to, row: rows, rows: 1 }
-      chunks += 1
+    if (!open) {
+      open = { index: chunks.length, from, to, row: rows, rows: 0 }
+      chunks.push(open)
     }
-    if (open.rows >= size.rows || open.to - open.from >= size.bytes) yield* close(open)
-  }
-
-  function* close(chunk: Chunk): Generator<Chunk> {
-    yield chunk
-    open = undefined
+    open.to = to
+    open.rows += 1
+    if (open.rows >= size.rows || open.to - open.from >= size.bytes) open = undefined
   }
 
   for await (const bytes of file) {
     checkUtf8(() => utf8.decode(bytes, { stream: true }))
     if (!columns) beginning = Buffer.concat([beginning, bytes])
-    for (const row of scanner.scan(bytes)) yield* add(row)
+    for (const row of scanner.scan(bytes)) add(row)
     if (beginning.length > rowBytes) throw fail('VALIDATION.csv.row_too_long', { details: { row: 0 } })
   }
   checkUtf8(() => utf8.decode())
-  for (const row of scanner.end()) yield* add(row)
-  if (open) yield* close(open)
+  for (const row of scanner.end()) add(row)
   // The error for an empty file names the missing columns.
-  return { columns: columns ?? readHeader('', shape), chunks, rows }
+  return { columns: columns ?? readHeader('', shape), chunks }
 }
 
 function checkUtf8(decode: () => string): void {

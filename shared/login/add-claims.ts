@@ -1,5 +1,5 @@
 import type { PreTokenGenerationV2TriggerEvent } from 'aws-lambda'
-import { auditPut } from '../platform/audit/record.ts'
+import { auditPut } from '../platform/audit/audit-record.ts'
 import type { Clock } from '../platform/base/clock.ts'
 import type { BlockCheck } from '../platform/identity/blocked-tenants.ts'
 import type { Table } from '../platform/table/table.ts'
@@ -22,9 +22,9 @@ const selfService = 'aws.cognito.signin.user.admin'
 
 /**
  * Adds the claims of a user to the tokens that the pool is about to issue. A token refresh is audited first as
- * token.rotated; without that record no token is issued. A user of a blocked tenant gets a token without tenant and role,
- * and no record.
- * @throws DEPENDENCY.*, when the record cannot be written; the pool then issues nothing
+ * token.rotated; without that audit record no token is issued. A user of a blocked tenant gets a token without tenant and role,
+ * and no audit record.
+ * @throws DEPENDENCY.*, when the audit record cannot be written; the pool then issues nothing
  */
 export async function addClaims(
   event: PreTokenGenerationV2TriggerEvent,

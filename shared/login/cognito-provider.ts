@@ -21,7 +21,7 @@ const client = lazy(
 )
 
 /** Returns the provider of the user pool that the stack passes to the function. */
-export function deployedProvider({
+export function deployedIdentityProvider({
   environment,
   settings,
 }: Pick<WorkContext, 'environment' | 'settings'>): IdentityProvider {
@@ -51,7 +51,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
         AuthParameters: { USERNAME: email, PASSWORD: password },
       })
       try {
-        return outcomeOf(await cognito.send(command, { abortSignal: budget.signal }), settings)
+        return signedIn(await cognito.send(command, { abortSignal: budget.signal }), settings)
       } catch (thrown) {
         const rejection = rejectionOf(thrown)
         if (rejection) return { rejection }
@@ -70,7 +70,7 @@ export function cognitoProvider({ userPoolId, clientId }: PoolClient, settings: 
   }
 }
 
-function outcomeOf(output: AdminInitiateAuthCommandOutput, settings: Settings): SignedIn {
+function signedIn(output: AdminInitiateAuthCommandOutput, settings: Settings): SignedIn {
   const { ChallengeName: challenge, AuthenticationResult: result } = output
   if (challenge === 'NEW_PASSWORD_REQUIRED') return { rejection: newPasswordRequired() }
   if (challenge !== undefined) return { rejection: factorRequired(challenge, settings) }

@@ -13,7 +13,7 @@ import { type LoginSubject, loginEvent } from './login-events.ts'
 /** How long the item of a login is kept, in seconds. It only carries the event. */
 const retentionSeconds = 24 * 3600
 
-/** How much of a request's time is reserved for the record of its outcome, in milliseconds. */
+/** How much of a request's time is reserved to record its outcome, in milliseconds. */
 const recordMilliseconds = 500
 
 /**
@@ -24,12 +24,12 @@ export const refusalMilliseconds = 400
 
 /**
  * The minimum time for a login, in milliseconds. With less, a caller could distinguish accounts by the moment of the
- * timeout, and could try passwords without a record of the wrong ones.
+ * timeout, and could try passwords while the wrong ones are not recorded.
  */
 export const minLoginMilliseconds = refusalMilliseconds + recordMilliseconds
 
 /**
- * Logs a user in. Every rejection by the provider takes one call, one record, one response and the same minimum time,
+ * Logs a user in. Every rejection by the provider takes one call, one write, one response and the same minimum time,
  * whatever the state of the account. Every outcome is published as an event; only the caller gets the tokens.
  * @returns the tokens, or AUTH.invalid_credentials, POLICY.account.locked,
  * POLICY.mfa.required, POLICY.password.change_required
@@ -53,7 +53,7 @@ export async function signIn(
     return rejection(outcome.rejection, refused())
   }
   const { tokens } = outcome
-  const user = userOf(tokens)
+  const user = subjectOf(tokens)
   // A user without a tenant could do nothing with a token.
   if (user === undefined) return rejection(fail('POLICY.account.locked'), refused())
   const success = effectsOf('success', { ...person, ...user })
@@ -77,7 +77,7 @@ function loginEffects({ now, newId }: Pick<RequestContext, 'now' | 'newId'>) {
  * Returns the user that the token names, if it has a tenant. The token comes directly from the provider, so it needs no
  * verification.
  */
-function userOf({ access_token }: Tokens): Pick<LoginSubject, 'tenant_id' | 'user_id'> | undefined {
+function subjectOf({ access_token }: Tokens): Pick<LoginSubject, 'tenant_id' | 'user_id'> | undefined {
   const [, payload = ''] = access_token.split('.')
   try {
     const { tenant, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))

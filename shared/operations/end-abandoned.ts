@@ -3,7 +3,7 @@ import { fail } from '../platform/base/failure.ts'
 import type { Workflow } from '../platform/jobs/workflow.ts'
 import { pendingEntries } from '../platform/table/pending-entries.ts'
 import { inParallel, roundRobin, type Table } from '../platform/table/table.ts'
-import { endOperation, partialCompletion } from './end-operation.ts'
+import { endOperation, endUnfinished } from './end-operation.ts'
 import type { OperationRef } from './operation-store.ts'
 
 /**
@@ -27,7 +27,7 @@ interface SweepContext {
 }
 
 /** The result of one run of the sweeper. */
-export interface SweepResult {
+export interface SweptOperations {
   /** Workflows started again because their message was lost. */
   started: number
   ended: number
@@ -47,12 +47,12 @@ export async function endAbandoned(
   workflow: Workflow,
   { table, clock }: SweepContext,
   limit: number = maxChecks,
-): Promise<SweepResult> {
+): Promise<SweptOperations> {
   const until = clock.now() + checkMilliseconds
   const youngest = lastIdAt(clock.now() - minAgeMilliseconds)
   const entries = await pendingEntries(table, 'pending-operation', youngest)
   const refs = entries.map(({ sk, tenant }) => ({ tenant: String(tenant), operation_id: sk }))
-  const swept: SweepResult = { started: 0, ended: 0, left: 0 }
+  const swept: SweptOperations = { started: 0, ended: 0, left: 0 }
   if (refs[0]) swept.oldest = timeOf(refs[0].operation_id)
   const chosen = fairSelection(refs, limit, Math.floor(clock.now() / intervalMilliseconds))
   await inParallel(chosen, async (ref) => {
@@ -97,13 +97,7 @@ async function check(
       return 'started'
     }
   }
-  await endOperation(
-    ref,
-    (operation) =>
-      operation.cancel_requested === 'yes'
-        ? { trigger: 'cancel', completion: partialCompletion(operation) }
-        : { trigger: 'fail', failure: fail(late ? 'DEPENDENCY.timeout' : 'TRANSIENT.error') },
-    { table, clock },
-  )
+  const failure = fail(late ? 'DEPENDENCY.timeout' : 'TRANSIENT.error')
+  await endOperation(ref, (operation) => endUnfinished(operation, failure), { table, clock })
   return 'ended'
 }

@@ -2,9 +2,29 @@ import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
 import { entityTag, weakEntityTag } from '../platform/request/parse-headers.ts'
+import { transitionsOf } from '../platform/table/transitions.ts'
 import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
-import { type State, states } from './operation-states.ts'
+
+export const operationStates = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
+export type OperationState = (typeof operationStates)[number]
+
+/** What moves an operation; `progress` and `request_cancel` keep the state. */
+export type OperationTrigger = 'start' | 'progress' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'
+
+export const operationTransitions = transitionsOf<OperationTrigger, OperationState>({
+  start: { from: ['pending'], to: 'running' },
+  progress: { from: ['running'], to: 'running' },
+  request_cancel: { from: ['running'], to: 'running' },
+  succeed: { from: ['running'], to: 'succeeded' },
+  fail: { from: ['pending', 'running'], to: 'failed' },
+  cancel: { from: ['pending', 'running'], to: 'canceled' },
+})
+
+/** Returns whether the state is final. */
+export function isEnded(state: OperationState): boolean {
+  return operationTransitions.isFinal(state)
+}
 
 /** A rejected row: its number from 1, without the header. It holds no value of the row. */
 export interface Reject {
@@ -14,8 +34,8 @@ export interface Reject {
   field: string | null
 }
 
-/** The result of an import, kept for every ended operation. */
-export interface Completion {
+/** The result of an operation, kept for every one that ended. */
+export interface Result {
   outcome: 'SUCCESS' | 'PARTIAL' | 'FAILED'
   counts: { total: number; succeeded: number; failed: number }
   rejects: Reject[]
@@ -27,7 +47,7 @@ export interface Completion {
 export interface Operation {
   id: string
   tenant_id: string
-  state: State
+  state: OperationState
   /** The correlation id of the request that started it. */
   correlation_id: string
   created_at: string
@@ -48,7 +68,7 @@ export interface Operation {
   rows_succeeded: number
   rows_failed: number
   cancel_requested: 'no' | 'yes'
-  completion?: Completion
+  result?: Result
   error?: ErrorEnvelope['error']
 }
 
@@ -77,16 +97,19 @@ export function newOperation(
   }
 }
 
-/** Returns the row counts so far. Only completed chunks are counted, each once. */
-export function countsOf({ rows_succeeded, rows_failed }: Operation): Completion['counts'] {
+/** Returns the row counts so far. Only chunks that are done are counted, each once. */
+export function countsOf({ rows_succeeded, rows_failed }: Operation): Result['counts'] {
   return { total: rows_succeeded + rows_failed, succeeded: rows_succeeded, failed: rows_failed }
 }
 
+/** Returns the result of an operation that did not process its whole file. */
+export function partialResult(operation: Operation): Result {
+  const counts = countsOf(operation)
+  return { outcome: resultOutcome(counts, false), counts, rejects: [] }
+}
+
 /** @param whole whether the whole file was processed */
-export function outcomeOf(
-  { succeeded, failed }: Completion['counts'],
-  whole: boolean,
-): Completion['outcome'] {
+export function resultOutcome({ succeeded, failed }: Result['counts'], whole: boolean): Result['outcome'] {
   if (whole && failed === 0) return 'SUCCESS'
   return succeeded > 0 ? 'PARTIAL' : 'FAILED'
 }
@@ -101,7 +124,7 @@ const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
 export const OperationStatus = v.pipe(
-  v.strictObject({ operation_id: v.string(), state: v.picklist(states), progress: fraction }),
+  v.strictObject({ operation_id: v.string(), state: v.picklist(operationStates), progress: fraction }),
   v.title('OperationStatus'),
 )
 export type OperationStatus = v.InferOutput<typeof OperationStatus>
@@ -140,18 +163,18 @@ export const OperationView = perSettings((settings) => {
 })
 export type OperationView = v.InferOutput<ReturnType<typeof OperationView>>
 
-export function statusOf({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
+export function operationStatus({ id, state, chunks_done, chunks_total }: Operation): OperationStatus {
   const progress = state === 'succeeded' ? 1 : chunks_total === 0 ? 0 : chunks_done / chunks_total
   return { operation_id: id, state, progress }
 }
 
 /** @param rejectsUrl the URL of all rejects, if there are any */
 export function viewOf(operation: Operation, rejectsUrl?: string): OperationView {
-  const { completion, error, schema_version } = operation
-  const status = statusOf(operation)
+  const { result, error, schema_version } = operation
+  const status = operationStatus(operation)
   if (error) return { ...status, error }
-  if (!completion) return status
-  const { rejects_key: _, ...ended } = completion
+  if (!result) return status
+  const { rejects_key: _, ...ended } = result
   const link = rejectsUrl === undefined ? {} : { rejects_url: rejectsUrl }
   return { ...status, result: { ...ended, ...link, schema_version } }
 }
@@ -162,7 +185,7 @@ export function viewOf(operation: Operation, rejectsUrl?: string): OperationView
  * @param now milliseconds since 1970
  */
 export function operationEtag(operation: Operation, settings: Settings, now: number): string {
-  if (operation.completion?.rejects_key === undefined) return entityTag(viewOf(operation))
+  if (operation.result?.rejects_key === undefined) return entityTag(viewOf(operation))
   const period = Math.floor(now / (settings['imports.result'].linkSeconds * 500))
   return weakEntityTag([viewOf(operation), period])
 }

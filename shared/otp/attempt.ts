@@ -1,16 +1,16 @@
 import type { Person } from '../identity/person.ts'
+import { dayMilliseconds } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import { keyedHash } from '../platform/base/secrets.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { type CodeItem, type KnownSource, type SourceTime, validMilliseconds } from './code-item.ts'
 
-const dayMilliseconds = 24 * 3600_000
 /** The number of remembered sources per address, the latest success first. */
 const maxKnownSources = 20
 
 /** One request or verification: its source as a keyed hash, its time and its settings. */
-export interface Attempt {
+export interface CodeAttempt {
   source: string
   now: number
   settings: Pick<
@@ -31,11 +31,11 @@ export async function sourceHash(
 }
 
 /** @throws RATE_LIMIT.exceeded after too many wrong codes for the address (setting otp.dailyWrongAttempts) */
-export function attemptOf(
+export function codeAttempt(
   before: CodeItem | undefined,
   source: string,
   { now, settings }: Pick<RequestContext, 'now' | 'settings'>,
-): Attempt {
+): CodeAttempt {
   const attempt = { source, now: now(), settings }
   const { limit } = settings['otp.dailyWrongAttempts']
   requireRoom(triesOf(before, attempt), limit, dayMilliseconds, attempt)
@@ -46,7 +46,7 @@ export function attemptOf(
 export type Counts = Pick<CodeItem, 'tries' | 'known' | 'mails'>
 
 /** Returns the counts that still matter. */
-function recentCounts(before: CodeItem | undefined, { now, settings }: Attempt): Counts {
+function recentCounts(before: CodeItem | undefined, { now, settings }: CodeAttempt): Counts {
   const { windowSeconds } = settings['otp.mailsPerAddress']
   const { knownSourceDays } = settings['otp.dailyWrongAttempts']
   const yesterday = now - dayMilliseconds
@@ -60,7 +60,7 @@ function recentCounts(before: CodeItem | undefined, { now, settings }: Attempt):
 }
 
 /** Returns whether a source has succeeded for the address before. */
-export function isKnown(before: CodeItem | undefined, attempt: Attempt): boolean {
+export function isKnownSource(before: CodeItem | undefined, attempt: CodeAttempt): boolean {
   return knownSource(before, attempt) !== undefined
 }
 
@@ -68,16 +68,16 @@ export function isKnown(before: CodeItem | undefined, attempt: Attempt): boolean
  * Counts a mail. All unknown sources share one count; the route's own limit is enough for a known one.
  * @throws RATE_LIMIT.exceeded after too many mails for unknown sources (setting otp.mailsPerAddress)
  */
-export function countMail(before: CodeItem | undefined, attempt: Attempt): Counts {
+export function countMail(before: CodeItem | undefined, attempt: CodeAttempt): Counts {
   const counts = recentCounts(before, attempt)
-  if (isKnown(before, attempt)) return counts
+  if (isKnownSource(before, attempt)) return counts
   const { limit, windowSeconds } = attempt.settings['otp.mailsPerAddress']
   requireRoom(counts.mails, limit, windowSeconds * 1000, attempt)
   return { ...counts, mails: [...counts.mails, attempt.now] }
 }
 
 /** Returns whether a source may try now: its wrong attempts of the last five minutes count, whatever codes they met. */
-export function hasAttemptsLeft(before: CodeItem | undefined, attempt: Attempt): boolean {
+export function hasAttemptsLeft(before: CodeItem | undefined, attempt: CodeAttempt): boolean {
   const { source, now, settings } = attempt
   const { tries } = recentCounts(before, attempt)
   const own = knownSource(before, attempt)?.tries ?? timesOf(tries.filter((one) => one.source === source))
@@ -85,7 +85,7 @@ export function hasAttemptsLeft(before: CodeItem | undefined, attempt: Attempt):
 }
 
 /** Counts wrong attempts. Each known source has its own count, which strangers cannot use up. */
-export function countWrong(before: CodeItem | undefined, times: number, attempt: Attempt): Counts {
+export function countWrong(before: CodeItem | undefined, times: number, attempt: CodeAttempt): Counts {
   const { source, now } = attempt
   const counts = recentCounts(before, attempt)
   const own = knownSource(before, attempt)
@@ -98,7 +98,7 @@ export function countWrong(before: CodeItem | undefined, times: number, attempt:
 }
 
 /** Makes the source a known one. */
-export function countSuccess(before: CodeItem | undefined, attempt: Attempt): Counts {
+export function countSuccess(before: CodeItem | undefined, attempt: CodeAttempt): Counts {
   const { source, now } = attempt
   const counts = recentCounts(before, attempt)
   const others = counts.known.filter((one) => one.source !== source)
@@ -107,7 +107,7 @@ export function countSuccess(before: CodeItem | undefined, attempt: Attempt): Co
 }
 
 /** Returns the time until which the counts matter, in milliseconds since 1970. */
-export function endOf({ tries, known, mails }: Counts, { now, settings }: Attempt): number {
+export function countsEndAt({ tries, known, mails }: Counts, { now, settings }: CodeAttempt): number {
   const { knownSourceDays } = settings['otp.dailyWrongAttempts']
   const { windowSeconds } = settings['otp.mailsPerAddress']
   return Math.max(
@@ -118,12 +118,12 @@ export function endOf({ tries, known, mails }: Counts, { now, settings }: Attemp
   )
 }
 
-function knownSource(before: CodeItem | undefined, attempt: Attempt): KnownSource | undefined {
+function knownSource(before: CodeItem | undefined, attempt: CodeAttempt): KnownSource | undefined {
   return recentCounts(before, attempt).known.find(({ source }) => source === attempt.source)
 }
 
 /** Returns the times of the wrong attempts of the last 24 hours that count for a source: its own, or the shared ones. */
-function triesOf(before: CodeItem | undefined, attempt: Attempt): number[] {
+function triesOf(before: CodeItem | undefined, attempt: CodeAttempt): number[] {
   return knownSource(before, attempt)?.tries ?? timesOf(recentCounts(before, attempt).tries)
 }
 
@@ -136,7 +136,7 @@ function requireRoom(
   times: readonly number[],
   limit: number,
   windowMilliseconds: number,
-  { now }: Attempt,
+  { now }: CodeAttempt,
 ): void {
   const first = times.at(-limit)
   if (first === undefined) return

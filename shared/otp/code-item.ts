@@ -55,12 +55,12 @@ export function codeKey(emailHash: string): Key {
 }
 
 /** Casts an item under a code's key; undefined if there is none. */
-export function asCode(item: Item | undefined): CodeItem | undefined {
+export function asCodeItem(item: Item | undefined): CodeItem | undefined {
   return item as CodeItem | undefined
 }
 
 export async function findCode(table: Table, { email_hash }: Person): Promise<CodeItem | undefined> {
-  return asCode(await table.get(codeKey(email_hash)))
+  return asCodeItem(await table.get(codeKey(email_hash)))
 }
 
 /** Replaces the item if it has not changed since it was read. Its events stay until an attempt has others. */

@@ -1,13 +1,13 @@
 import type { Person } from '../identity/person.ts'
 import {
-  type Attempt,
+  type CodeAttempt,
   type Counts,
   countMail,
   countSuccess,
+  countsEndAt,
   countWrong,
-  endOf,
   hasAttemptsLeft,
-  isKnown,
+  isKnownSource,
 } from './attempt.ts'
 import { type CodeItem, codeKey, type OpenCode, validMilliseconds } from './code-item.ts'
 
@@ -49,7 +49,7 @@ export function openCodes(before: CodeItem | undefined, now: number): OpenCode[]
 export function requestedCode(
   before: CodeItem | undefined,
   { person, fresh }: { person: Person; fresh: Pick<OpenCode, 'id' | 'salt'> },
-  attempt: Attempt,
+  attempt: CodeAttempt,
 ): { id: string; after: CodeItem } {
   const { source, now } = attempt
   const counts = countMail(before, attempt)
@@ -75,7 +75,7 @@ export function requestedCode(
 export function checkCode(
   before: CodeItem | undefined,
   { person, isRight }: { person: Person; isRight: (salt: string) => boolean },
-  attempt: Attempt,
+  attempt: CodeAttempt,
 ): { success: boolean; after: CodeItem } {
   const codes = openCodes(before, attempt.now)
   // Always compares, so the duration does not reveal whether a code is open.
@@ -105,9 +105,11 @@ function withRequests(
     .filter(({ requests }) => requests.length > 0)
 }
 
-function withWrong(code: OpenCode, before: CodeItem | undefined, attempt: Attempt): OpenCode {
+function withWrong(code: OpenCode, before: CodeItem | undefined, attempt: CodeAttempt): OpenCode {
   const { known, unknown } = code.wrong
-  const wrong = isKnown(before, attempt) ? { known: known + 1, unknown } : { known, unknown: unknown + 1 }
+  const wrong = isKnownSource(before, attempt)
+    ? { known: known + 1, unknown }
+    : { known, unknown: unknown + 1 }
   return { ...code, wrong }
 }
 
@@ -115,19 +117,19 @@ function withWrong(code: OpenCode, before: CodeItem | undefined, attempt: Attemp
  * Returns whether a source may no longer try a code. Guesses find a code with a probability below 1 in 10,000, and those
  * of unknown sources leave half of the attempts to the known ones.
  */
-function isSpent({ wrong }: OpenCode, before: CodeItem | undefined, attempt: Attempt): boolean {
+function isSpent({ wrong }: OpenCode, before: CodeItem | undefined, attempt: CodeAttempt): boolean {
   const all = 10 ** attempt.settings['otp.code'].digits / 10_000 - 1
   if (wrong.known + wrong.unknown >= all) return true
-  return !isKnown(before, attempt) && wrong.unknown >= Math.floor(all / 2)
+  return !isKnownSource(before, attempt) && wrong.unknown >= Math.floor(all / 2)
 }
 
 /** Sets the expiry to the time when the codes and counts no longer matter. */
 function itemOf(
   before: CodeItem | undefined,
   { person, codes, counts }: { person: Person; codes: OpenCode[]; counts: Counts },
-  attempt: Attempt,
+  attempt: CodeAttempt,
 ): CodeItem {
-  const end = Math.max(endOf(counts, attempt), attempt.now + 2 * validMilliseconds)
+  const end = Math.max(countsEndAt(counts, attempt), attempt.now + 2 * validMilliseconds)
   return {
     ...codeKey(person.email_hash),
     tenant_id: attempt.settings['auth.publicTenant'],

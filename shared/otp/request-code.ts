@@ -3,9 +3,9 @@ import { keyedHash } from '../platform/base/secrets.ts'
 import type { Decision } from '../platform/idempotency/decision.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { countIn } from '../platform/table/window.ts'
-import { attemptOf, isKnown, sourceHash } from './attempt.ts'
+import { codeAttempt, isKnownSource, sourceHash } from './attempt.ts'
 import { newSalt } from './code-digits.ts'
-import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
+import { asCodeItem, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { queuedMail, sealMail } from './code-mail.ts'
 import { requestedCode } from './one-time-code.ts'
 import { otpRequested } from './otp-events.ts'
@@ -35,7 +35,7 @@ export async function requestCode(
   const source = await sourceHash(person, context)
 
   const decide = (before: CodeItem | undefined): Decision<{ message_id: string }> => {
-    const attempt = attemptOf(before, source, context)
+    const attempt = codeAttempt(before, source, context)
     const { id: code_id, after } = requestedCode(before, { person, fresh }, attempt)
     const mail = { ...person, message_id, code_id, tenant_id, sealed, correlation_id }
     return {
@@ -43,12 +43,12 @@ export async function requestCode(
       body: { message_id },
       writes: [queuedMail(mail, now()), replaceCode(before, after, 'TRANSIENT.error')],
       events: otpRequested({ id: message_id, tenant_id, ...person }),
-      onConflict: async (existing) => decide(asCode(existing)),
+      onConflict: async (existing) => decide(asCodeItem(existing)),
     }
   }
   const before = await findCode(table, person)
   const decision = decide(before)
-  if (!isKnown(before, attemptOf(before, source, context))) await countForMailbox(email, context)
+  if (!isKnownSource(before, codeAttempt(before, source, context))) await countForMailbox(email, context)
   return decision
 }
 

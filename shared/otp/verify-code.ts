@@ -7,9 +7,9 @@ import { sessionOf, startSession } from '../platform/identity/session.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { ok, rejection } from '../platform/request/endpoint.ts'
 import { maxShards } from '../platform/table/keys.ts'
-import { attemptOf, sourceHash } from './attempt.ts'
+import { codeAttempt, sourceHash } from './attempt.ts'
 import { digitsOf } from './code-digits.ts'
-import { asCode, type CodeItem, findCode, replaceCode } from './code-item.ts'
+import { asCodeItem, type CodeItem, findCode, replaceCode } from './code-item.ts'
 import { checkCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
 
@@ -42,12 +42,12 @@ export async function verifyCode(
     equalTexts(key, code, digitsOf(key, { email, salt }, settings['otp.code'].digits))
 
   const decide = (before: CodeItem | undefined): Decision<{ session_id: string }> => {
-    const attempt = attemptOf(before, source, context)
+    const attempt = codeAttempt(before, source, context)
     const { success, after } = checkCode(before, { person, isRight }, attempt)
     const effects = {
       writes: [replaceCode(before, after, 'CODE.invalid'), ...(success ? [startSession(session)] : [])],
       events: otpVerified({ id, tenant_id, ...person }, success),
-      onConflict: async (existing: Parameters<typeof asCode>[0]) => decide(asCode(existing)),
+      onConflict: async (existing: Parameters<typeof asCodeItem>[0]) => decide(asCodeItem(existing)),
     }
     return success ? ok({ session_id: id }, effects) : rejection(fail('CODE.invalid'), effects)
   }

@@ -34,7 +34,7 @@ const budgetMilliseconds = 10_000
  * refunds.pendingMinutes, then each time the age has doubled, and at least once in 23 hours; each hour at least while it
  * does not answer.
  * @param until no refund is asked about after this time, in milliseconds since 1970
- * @returns `oldest`: the creation of the oldest refund that was due and is still open. Each unsettled refund is due once in 23
+ * @returns `oldest`: the creation of the oldest refund that was due and is still unsettled. Each unsettled refund is due once in 23
  * hours, so a day of runs reports the oldest of all.
  */
 export async function checkRefunds(

@@ -1,5 +1,5 @@
 import { timeOf, timestamp } from '../platform/base/clock.ts'
-import type { ProviderRefund } from './provider-records.ts'
+import type { ProviderRefund } from './provider-refunds.ts'
 import type { Refund } from './refund.ts'
 import type { LedgerEntry } from './refund-store.ts'
 
@@ -30,27 +30,28 @@ export type Difference =
   | 'pending_here'
 
 /**
- * Compares one refund in the provider's records with the same refund here.
- * @param record absent if the provider does not have it
+ * Compares one refund of the provider with the same refund here.
+ * @param providerRefund absent if the provider does not have it
  * @returns undefined if both agree, or if the provider's outcome is not final
  */
 export function differenceOf(
-  record: ProviderRefund | undefined,
+  providerRefund: ProviderRefund | undefined,
   { refund, entries }: RefundLedger,
 ): Difference | undefined {
   const payout = entries.find(({ kind }) => kind === 'payout')
   const reversal = entries.find(({ kind }) => kind === 'reversal')
-  if (!record) return payout && 'not_at_provider'
-  if (isFurtherPayout(record, { entries })) return record.status === 'failed' ? undefined : 'paid_twice'
+  if (!providerRefund) return payout && 'not_at_provider'
+  if (isFurtherPayout(providerRefund, { entries }))
+    return providerRefund.status === 'failed' ? undefined : 'paid_twice'
   if (!payout) {
-    if (record.status === 'pending') return undefined
+    if (providerRefund.status === 'pending') return undefined
     if (refund?.status === 'pending') return 'pending_here'
-    return record.status === 'succeeded' ? 'not_in_ledger' : undefined
+    return providerRefund.status === 'succeeded' ? 'not_in_ledger' : undefined
   }
-  if (entries.some((entry) => !agrees(entry, record))) return 'fields_differ'
-  if (record.status === 'succeeded') return reversal && 'only_reversed_here'
+  if (entries.some((entry) => !agrees(entry, providerRefund))) return 'fields_differ'
+  if (providerRefund.status === 'succeeded') return reversal && 'only_reversed_here'
   if (reversal) return undefined
-  return record.status === 'failed' ? 'not_reversed' : 'pending_at_provider'
+  return providerRefund.status === 'failed' ? 'not_reversed' : 'pending_at_provider'
 }
 
 /** Returns whether the ledger's payout of the same refund is another one. */
@@ -90,21 +91,21 @@ export interface Finding {
 
 export function findingOf(
   finding: Finding['finding'],
-  record: ProviderRefund | undefined,
+  providerRefund: ProviderRefund | undefined,
   ledger: RefundLedger,
 ): Finding {
   const { refund, entries } = ledger
   const [entry] = entries
   return {
     finding,
-    refund_id: record?.refundId ?? entry?.refund_id,
-    provider_refund_id: record?.id ?? entry?.provider_refund_id,
-    charge_id: record?.chargeId ?? entry?.charge_id,
-    created_at: timestamp(record?.createdAt ?? timeOf(entry?.refund_id ?? '')),
-    provider_status: record?.status,
+    refund_id: providerRefund?.refundId ?? entry?.refund_id,
+    provider_refund_id: providerRefund?.id ?? entry?.provider_refund_id,
+    charge_id: providerRefund?.chargeId ?? entry?.charge_id,
+    created_at: timestamp(providerRefund?.createdAt ?? timeOf(entry?.refund_id ?? '')),
+    provider_status: providerRefund?.status,
     status: refund?.status,
-    provider_amount: record?.amount,
-    provider_currency: record?.currency,
+    provider_amount: providerRefund?.amount,
+    provider_currency: providerRefund?.currency,
     ledger_amount: entry && netOf(entries),
     ledger_currency: entry?.currency,
   }

@@ -1,5 +1,5 @@
 import type { Budget } from '../platform/base/clock.ts'
-import type { ProviderRefund } from './provider-records.ts'
+import type { ProviderRefund } from './provider-refunds.ts'
 
 /** A refund request. The same refund is paid once, however often and however late it is requested. */
 export interface ProviderRequest {

@@ -1,11 +1,11 @@
-import { timestamp } from '../platform/base/clock.ts'
+import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { inParallel } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import { allAccounts, findAccount } from './accounts.ts'
-import type { ProviderRecords } from './provider-records.ts'
+import type { ProviderRefunds } from './provider-refunds.ts'
 import { reconcile } from './reconcile.ts'
 
 /** A message of the queue: the daily comparison of the refunds of one account, up to a time. */
@@ -18,12 +18,11 @@ export interface ReconcileTask {
 }
 
 /** The item that holds the time up to which the refunds of an account were compared. */
-interface Position extends Item {
+interface ComparedPosition extends Item {
   /** In milliseconds since 1970. */
   until: number
 }
 
-const dayMilliseconds = 24 * 3600 * 1000
 /** No part is started with less time than this. */
 const partMilliseconds = 12_000
 
@@ -41,14 +40,14 @@ export async function reconcileMessage(
   body: string,
   context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'now'>,
   queue: {
-    openRecords(): Promise<ProviderRecords>
+    openProviderRefunds(): Promise<ProviderRefunds>
     send(messages: readonly { body: string; group: string }[]): Promise<boolean[]>
   },
 ): Promise<void> {
   const next =
     body === startMessage
       ? await dailyTasks(context)
-      : await reconcileTask(JSON.parse(body), context, await queue.openRecords())
+      : await reconcileTask(JSON.parse(body), context, await queue.openProviderRefunds())
   const starts = Array.from({ length: Math.ceil(next.length / batchSize) }, (_, batch) => batch * batchSize)
   await inParallel(starts, async (start) => {
     const tasks = next.slice(start, start + batchSize)
@@ -78,7 +77,7 @@ async function startOf(
   { settings, table }: Pick<WorkContext, 'settings' | 'table'>,
 ): Promise<number> {
   const from = Date.parse(to) - settings['refunds.reconcile'].days * dayMilliseconds
-  const position = (await table.get(positionKey(tenant, account))) as Position | undefined
+  const position = (await table.get(positionKey(tenant, account))) as ComparedPosition | undefined
   return Math.min(from, position?.until ?? from)
 }
 
@@ -99,7 +98,7 @@ export function newestCompared(settings: Settings, now: number): number {
 async function reconcileTask(
   task: ReconcileTask,
   context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget'>,
-  records: ProviderRecords,
+  providerRefunds: ProviderRefunds,
 ): Promise<ReconcileTask[]> {
   const { tenant, account, to, rest } = task
   const { table, log, budget } = context
@@ -109,7 +108,7 @@ async function reconcileTask(
   const range = { tenant, account, from, to: Date.parse(rest?.to ?? to) }
   const counts = { compared: 0, unrelated: 0, differences: 0 }
   let left = range.to
-  for await (const part of reconcile(range, { table, records, budget })) {
+  for await (const part of reconcile(range, { table, providerRefunds, budget })) {
     counts.compared += part.compared
     counts.unrelated += part.unrelated.length
     counts.differences += part.differences.length

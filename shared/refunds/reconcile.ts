@@ -10,7 +10,7 @@ import {
   netOf,
   type RefundLedger,
 } from './difference.ts'
-import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from './provider-refunds.ts'
 import { findRefund, type LedgerEntry } from './refund-store.ts'
 
 /** The refunds of an account in a time range: those that the provider created in it, and those that only the ledger has. */
@@ -46,13 +46,13 @@ export interface ReconciledPart {
 
 export interface Sources {
   table: Table
-  records: ProviderRecords
+  providerRefunds: ProviderRefunds
   budget: Budget
 }
 
 /** One refund on both sides. */
 interface Pair {
-  record: ProviderRefund | undefined
+  providerRefund: ProviderRefund | undefined
   ledger: RefundLedger
 }
 
@@ -75,12 +75,15 @@ export async function* reconcile(range: ReconcileRange, sources: Sources): Async
  * borders of a range need no margin.
  */
 async function reconcilePart(range: ReconcileRange, sources: Sources): Promise<ReconciledPart> {
-  const listed = await newest(sources.records.list(range, sources.budget), ({ createdAt }) => createdAt)
+  const listed = await newest(
+    sources.providerRefunds.list(range, sources.budget),
+    ({ createdAt }) => createdAt,
+  )
   const { from: listedFrom = range.from } = listed
   const booked = await newest(ledgerEntries(sources.table, { ...range, from: listedFrom }), timeOfEntry)
   const { from = listedFrom } = booked
-  const records = listed.taken.filter(({ createdAt }) => createdAt >= from)
-  const own = records.filter(({ refundId }) => refundId !== undefined && isId(refundId))
+  const providerRefunds = listed.taken.filter(({ createdAt }) => createdAt >= from)
+  const own = providerRefunds.filter(({ refundId }) => refundId !== undefined && isId(refundId))
   const entries = Map.groupBy(booked.taken, ({ refund_id }) => refund_id)
   const listedIds = new Set(own.flatMap(({ id, refundId }) => [id, refundId]))
   const unlisted = booked.taken.filter(
@@ -88,20 +91,20 @@ async function reconcilePart(range: ReconcileRange, sources: Sources): Promise<R
       kind === 'payout' && !listedIds.has(provider_refund_id),
   )
   const pairs = await inBatches([
-    ...own.map((record) => () => pairOfRecord(record, entries, { range, sources })),
+    ...own.map((providerRefund) => () => pairOfListed(providerRefund, entries, { range, sources })),
     ...unlisted.map((payout) => () => pairOfPayout(payout, { range: { ...range, from }, sources })),
   ])
   const compared = pairs.filter((pair) => pair !== undefined)
   return {
     from,
     compared: compared.length,
-    differences: compared.flatMap(({ record, ledger }) => {
-      const difference = differenceOf(record, ledger)
-      return difference ? [findingOf(difference, record, ledger)] : []
+    differences: compared.flatMap(({ providerRefund, ledger }) => {
+      const difference = differenceOf(providerRefund, ledger)
+      return difference ? [findingOf(difference, providerRefund, ledger)] : []
     }),
-    unrelated: records
-      .filter((record) => !own.includes(record) && record.status !== 'failed')
-      .map((record) => findingOf('unrelated', record, { entries: [] })),
+    unrelated: providerRefunds
+      .filter((providerRefund) => !own.includes(providerRefund) && providerRefund.status !== 'failed')
+      .map((providerRefund) => findingOf('unrelated', providerRefund, { entries: [] })),
     totals: totalsOf(compared),
   }
 }
@@ -112,19 +115,19 @@ interface Place {
 }
 
 /** Returns both sides of a refund of the provider. */
-async function pairOfRecord(
-  record: ProviderRefund,
+async function pairOfListed(
+  providerRefund: ProviderRefund,
   known: ReadonlyMap<string, readonly LedgerEntry[]>,
   { range, sources }: Place,
 ): Promise<Pair> {
-  const { id, chargeId, refundId = '' } = record
+  const { id, chargeId, refundId = '' } = providerRefund
   const entries = known.get(refundId)
-  if (entries && !differenceOf(record, { entries })) return { record, ledger: { entries } }
+  if (entries && !differenceOf(providerRefund, { entries })) return { providerRefund, ledger: { entries } }
   const ledger = await ledgerOf(sources.table, range.tenant, refundId)
-  if (!differenceOf(record, ledger)) return { record, ledger }
+  if (!differenceOf(providerRefund, ledger)) return { providerRefund, ledger }
   const { account } = range
   return {
-    record: await sources.records.find({ account, id, chargeId, refundId }, sources.budget),
+    providerRefund: await sources.providerRefunds.find({ account, id, chargeId, refundId }, sources.budget),
     ledger,
   }
 }
@@ -136,10 +139,13 @@ async function pairOfPayout(
 ): Promise<Pair | undefined> {
   const { tenant, account, from, to } = range
   const ledger = await ledgerOf(sources.table, tenant, refundId)
-  const record = await sources.records.find({ account, id, chargeId, refundId }, sources.budget)
-  const isListed = record?.refundId === refundId
-  if (isListed && (record.createdAt < from || record.createdAt >= to)) return undefined
-  return { record, ledger }
+  const providerRefund = await sources.providerRefunds.find(
+    { account, id, chargeId, refundId },
+    sources.budget,
+  )
+  const isListed = providerRefund?.refundId === refundId
+  if (isListed && (providerRefund.createdAt < from || providerRefund.createdAt >= to)) return undefined
+  return { providerRefund, ledger }
 }
 
 async function ledgerOf(table: Table, tenant: string, id: string): Promise<RefundLedger> {
@@ -204,10 +210,11 @@ function totalsOf(pairs: readonly Pair[]): CurrencyTotal[] {
     totals.set(currency, total)
     return total
   }
-  for (const { record, ledger } of pairs) {
-    if (record?.status === 'succeeded') totalOf(record.currency).provider += record.amount
+  for (const { providerRefund, ledger } of pairs) {
+    if (providerRefund?.status === 'succeeded')
+      totalOf(providerRefund.currency).provider += providerRefund.amount
     // The ledger's entries belong to its own payout.
-    if (record && isFurtherPayout(record, ledger)) continue
+    if (providerRefund && isFurtherPayout(providerRefund, ledger)) continue
     const [entry] = ledger.entries
     if (entry) totalOf(entry.currency ?? 'unknown').ledger += netOf(ledger.entries)
   }

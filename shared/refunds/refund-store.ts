@@ -57,7 +57,7 @@ export function replacedRefund(before: Refund, after: Refund): Write {
 }
 
 /** The ledger entries of a refund in each status. */
-const entriesOf: Record<RefundStatus, readonly LedgerEntry['kind'][]> = {
+const ledgerKinds: Record<RefundStatus, readonly LedgerEntry['kind'][]> = {
   pending: [],
   failed: [],
   succeeded: ['payout'],
@@ -72,9 +72,9 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
   const { currency, provider_refund_id } = after
   const facts = { ...(currency && { currency }), ...(provider_refund_id && { provider_refund_id }) }
   const isLearned = before.currency !== currency || before.provider_refund_id !== provider_refund_id
-  return entriesOf[after.status].flatMap((kind): Write[] => {
+  return ledgerKinds[after.status].flatMap((kind): Write[] => {
     const key = ledgerKey(after, kind)
-    if (entriesOf[before.status].includes(kind)) {
+    if (ledgerKinds[before.status].includes(kind)) {
       const condition = { matches: { refund_id: after.id } }
       return isLearned ? [{ update: key, set: facts, condition, onFailure: 'TRANSIENT.error' }] : []
     }

@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../platform/audit/record.ts'
+import type { AuditedAction } from '../platform/audit/audit-record.ts'
 import { timestamp } from '../platform/base/clock.ts'
 import type { AlertCode, AlertSubject } from '../platform/base/log.ts'
 import type { Effects } from '../platform/idempotency/decision.ts'
@@ -7,7 +7,12 @@ import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderOutcome } from './payment-provider.ts'
 import { type Refund, refundSucceeded } from './refund.ts'
-import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
+import {
+  maxClockDifferenceMilliseconds,
+  type NextStatus,
+  nextStatus,
+  type ProviderReport,
+} from './refund-states.ts'
 import { chargeLockWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
 import { unsettledEntryWrites, withUnsettledEntry } from './unsettled-refunds.ts'
 
@@ -61,7 +66,7 @@ export async function settleRefund(
   const next = nextStatus(before, report)
   const status = next === 'unchanged' || next === 'contradiction' ? before.status : next
   const isEdge = status !== before.status
-  // A later failure of a failed refund is no edge, but its time counts.
+  // A later failure of a failed refund, or payout of a paid one, is no edge, but its time counts.
   const isOutcome = next === status && report.at !== undefined
   const learned = { ...newFacts(before, report), ...(isOutcome && { outcome_at: report.at }) }
   if (!isEdge && Object.keys(learned).length === 0) return { refund: before, next, effects: {} }
@@ -100,7 +105,7 @@ function newFacts(
 }
 
 /** Returns the audit record of an edge. Its actor is the provider, whose failure counts as a denial. */
-function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditEntry {
+function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): AuditedAction {
   const { id, tenant_id: tenant, charge_id, amount, status } = after
   return {
     action: `refund_${status}`,
@@ -112,12 +117,6 @@ function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): Aud
     ...(status === 'failed' && { result: 'deny', reason: reason ?? 'POLICY.refund.declined' }),
   }
 }
-
-/**
- * How much the clocks of the service and the provider may differ. Both are synchronized, so it is ample. Two outcomes that
- * follow each other within twice this time may be taken for each other.
- */
-const maxClockDifferenceMilliseconds = 2500
 
 /**
  * Returns an answer of the provider as a report.

@@ -89,12 +89,12 @@ export async function readWithRetries<Result>(
     return await withRetries(options, remainingTime(budget, options.clock), call)
   } catch (thrown) {
     if (!(thrown instanceof Stripe.errors.StripeError)) throw thrown
-    throw unavailable(thrown)
+    throw refusedCall(thrown)
   }
 }
 
 /** Returns the failure of a call that Stripe refuses. The owner of an account can end the access: no failure of the service. */
-export function unavailable(error: StripeError): Failure {
+export function refusedCall(error: StripeError): Failure {
   return fail('DEPENDENCY.unavailable', {
     cause: causeOf(error),
     causedByCaller: error.code === 'account_invalid',
@@ -115,12 +115,12 @@ function delayAfter(attempt: number, error: StripeError, left: number, clock: Cl
   if (!range) return undefined
   const [least, most] = range
   const drawn = least + clock.jitter() * (most - least)
-  const requested = retryAfter(error)
+  const requested = stripeRetryAfter(error)
   return requested < left && requested <= maxDelayMilliseconds ? Math.max(drawn, requested) : drawn
 }
 
 /** Returns the delay of Retry-After, in milliseconds. */
-function retryAfter({ statusCode, headers }: StripeError): number {
+function stripeRetryAfter({ statusCode, headers }: StripeError): number {
   if (statusCode !== 429 && statusCode !== 503) return 0
   return Number(headers?.['retry-after'] ?? 0) * 1000 || 0
 }

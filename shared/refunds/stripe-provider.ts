@@ -7,16 +7,16 @@ import { providerKey } from './provider-key.ts'
 import {
   type CallOptions,
   readWithRetries,
+  refusedCall,
   remainingTime,
   type StripeError,
   type StripeOptions,
   stripeClient,
-  unavailable,
   withRetries,
 } from './stripe-client.ts'
 import {
   metadataName,
-  recordOf,
+  providerRefundOf,
   requestMetadataName,
   stripeStatuses,
   tenantMetadataName,
@@ -27,7 +27,7 @@ const keyLifeMilliseconds = 20 * 3600 * 1000
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
-export async function deployedProvider(
+export async function deployedPaymentProvider(
   context: Pick<WorkContext, 'settings' | 'clock' | 'correlation' | 'secret'>,
 ): Promise<PaymentProvider> {
   const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
@@ -63,21 +63,21 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       const remaining = remainingTime(budget, clock)
       return readWithRetries(options, budget, async (call) => {
         const refund = await findPayout(request, { charge: request.chargeId }, { stripe, call, remaining })
-        return refund && isOf(request, refund) ? outcomeOf(refund, false) : undefined
+        return refund && isOf(request, refund) ? providerOutcome(refund, false) : undefined
       })
     },
     adopt(providerRefundId, { account, refundId, tenant }, budget) {
       return readWithRetries(options, budget, async (call) => {
         const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
         const params = { stripeAccount: account, ...call }
-        return outcomeOf(await stripe.refunds.update(providerRefundId, { metadata }, params), true)
+        return providerOutcome(await stripe.refunds.update(providerRefundId, { metadata }, params), true)
       })
     },
   }
 }
 
 /** One attempt. `remaining` returns the milliseconds that are left of all attempts. */
-interface Attempt {
+interface StripeAttempt {
   stripe: Stripe
   call: CallOptions
   remaining: () => number
@@ -86,12 +86,12 @@ interface Attempt {
 /** @throws StripeError; DEPENDENCY.timeout */
 async function askOnce(
   request: ProviderRequest,
-  { clock, ...attempt }: Attempt & { clock: Clock },
+  { clock, ...attempt }: StripeAttempt & { clock: Clock },
 ): Promise<ProviderOutcome | EarlierUse> {
   const { requestedSince, mayBeLost, chargeId: charge } = request
   const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
   const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt)
-  return paid ? outcomeFor(request, paid) : create(attempt.stripe, request, attempt.call)
+  return paid ? outcomeFor(request, paid) : createRefund(attempt.stripe, request, attempt.call)
 }
 
 /**
@@ -99,7 +99,10 @@ async function askOnce(
  * of other charges, of which an account may have many, are searched only if the table may have lost one.
  * @throws StripeError; DEPENDENCY.timeout
  */
-async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<ProviderOutcome | EarlierUse> {
+async function earlierUse(
+  request: ProviderRequest,
+  attempt: StripeAttempt,
+): Promise<ProviderOutcome | EarlierUse> {
   const { chargeId: charge, paidSince, mayBeLost } = request
   const ofCharge = await findPayout(request, { charge }, attempt)
   const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
@@ -109,7 +112,9 @@ async function earlierUse(request: ProviderRequest, attempt: Attempt): Promise<P
 }
 
 function outcomeFor(request: ProviderRequest, refund: Stripe.Refund): ProviderOutcome | EarlierUse {
-  return isOf(request, refund) ? outcomeOf(refund, true) : { status: 'key_used', payout: recordOf(refund) }
+  return isOf(request, refund)
+    ? providerOutcome(refund, true)
+    : { status: 'key_used', payout: providerRefundOf(refund) }
 }
 
 /** Returns whether a payout is of the refund itself. */
@@ -117,7 +122,7 @@ function isOf({ refundId }: ProviderRequest, { metadata }: Stripe.Refund): boole
   return metadata?.[metadataName] === refundId
 }
 
-async function create(
+async function createRefund(
   stripe: Stripe,
   request: ProviderRequest,
   options: CallOptions,
@@ -131,7 +136,7 @@ async function create(
   )
   // The type is an object, but this client returns a Headers.
   const headers = new Headers(refund.lastResponse.headers)
-  return outcomeOf(refund, headers.get('idempotent-replayed') === 'true')
+  return providerOutcome(refund, headers.get('idempotent-replayed') === 'true')
 }
 
 /**
@@ -142,7 +147,7 @@ async function create(
 async function findPayout(
   request: ProviderRequest,
   selection: Pick<Stripe.RefundListParams, 'charge' | 'created'>,
-  { stripe, call, remaining }: Attempt,
+  { stripe, call, remaining }: StripeAttempt,
 ): Promise<Stripe.Refund | undefined> {
   const { account, request: name, usesOwnKey } = request
   let ofRequest: Stripe.Refund | undefined
@@ -173,7 +178,7 @@ async function remainingOf(
   }
 }
 
-function outcomeOf({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
+function providerOutcome({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
   const known = stripeStatuses.get(status)
   // The client treats JSON without an error as success, even a gateway's 5xx.
   if (!known) throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })
@@ -190,7 +195,7 @@ function refused(error: StripeError): ProviderOutcome {
     throw new Error('a key of the payment provider stands for another refund')
   if (code === 'resource_missing') return { status: 'rejected', reason: 'no_such_charge' }
   // A key without access to the account of a tenant says nothing about a charge that an earlier attempt may have refunded.
-  if (statusCode === 401 || statusCode === 403) throw unavailable(error)
+  if (statusCode === 401 || statusCode === 403) throw refusedCall(error)
   // Stripe sends no code if the charge was partly refunded.
   if (exceedsCharge.has(code) || (param === 'amount' && /is greater than/.test(message))) {
     return { status: 'rejected', reason: 'exceeds_charge' }

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { ProviderRefund } from './provider-records.ts'
+import type { ProviderRefund } from './provider-refunds.ts'
 import type { ProviderReport } from './refund-states.ts'
 
 /** The metadata field of a refund of Stripe's that holds the refund's id. */
@@ -19,7 +19,7 @@ export const stripeStatuses: ReadonlyMap<unknown, ProviderReport['status']> = ne
 ])
 
 /** @throws Error for an answer that is no refund, or has a status unknown here */
-export function recordOf({
+export function providerRefundOf({
   id,
   metadata,
   charge,

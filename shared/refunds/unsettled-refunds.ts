@@ -1,11 +1,9 @@
-import { timeOf } from '../platform/base/clock.ts'
+import { minuteMilliseconds, timeOf } from '../platform/base/clock.ts'
 import { entryAt, type Key, keyOf, pendingKeyOf } from '../platform/table/keys.ts'
 import { laterEntry, type Pauses } from '../platform/table/pending-entries.ts'
 import { put, type Write } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { Refund } from './refund.ts'
-
-const minuteMilliseconds = 60_000
 
 /**
  * Returns whether only the provider can complete a refund: one that it accepted and has not settled, or one that an event

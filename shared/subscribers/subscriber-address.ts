@@ -19,7 +19,7 @@ export function mayReach(address: string, settings: Settings): boolean {
 }
 
 /** Returns how names are resolved. Where loopback is allowed, also names that only the machine knows, as `localhost`. */
-export function addressesOf(settings: Settings): Network['resolve'] {
+export function subscriberResolver(settings: Settings): Network['resolve'] {
   if (!allowsLoopback(settings)) return internet.resolve
   return async (name) => (await lookUp(name, { all: true })).map(({ address }) => address)
 }

@@ -1,14 +1,15 @@
 import * as v from 'valibot'
 import { largestId, smallestId, timestamp } from '../platform/base/clock.ts'
 import { type Item, type Key, keyOf, partitionsOf, pendingKeyOf } from '../platform/table/keys.ts'
-import { type Change, create, inState, remove, type Table, type Write } from '../platform/table/table.ts'
+import { type Change, create, remove, type Table, type Write } from '../platform/table/table.ts'
+import { transitionsOf } from '../platform/table/transitions.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { forgetSubscribedTenants } from './subscribed-tenants.ts'
 import { isSubscriberUrl } from './subscriber-address.ts'
 
 /**
- * The states of a subscriber. While it is `paused` by an operator or `disabled` by the service, its deliveries are held.
+ * The states of a subscriber. While it is `paused` by an operator or `disabled` by the service, its deliveries are suspended.
  */
 export const subscriberStates = ['active', 'paused', 'disabled'] as const
 type SubscriberState = (typeof subscriberStates)[number]
@@ -152,19 +153,13 @@ export function deleteSubscriber({ id, tenant_id: tenant, updated_at }: Subscrib
 }
 
 /** What changes the state of a subscriber. */
-type Trigger = 'pause' | 'resume' | 'disable'
+export type SubscriberTrigger = 'pause' | 'resume' | 'disable'
 
-/** Every transition of a subscriber. Both the check after a read and the condition of a write use this table. */
-const transitions: Record<Trigger, { from: readonly SubscriberState[]; to: SubscriberState }> = {
+export const subscriberTransitions = transitionsOf<SubscriberTrigger, SubscriberState>({
   pause: { from: ['active'], to: 'paused' },
   resume: { from: ['paused', 'disabled'], to: 'active' },
   disable: { from: ['active'], to: 'disabled' },
-}
-
-/** Returns whether the trigger may move a subscriber that is in this state. */
-export function mayMove(trigger: Trigger, from: SubscriberState): boolean {
-  return transitions[trigger].from.includes(from)
-}
+})
 
 /**
  * Writes a transition of a subscriber. Rejected if it has changed since it was read.
@@ -173,15 +168,18 @@ export function mayMove(trigger: Trigger, from: SubscriberState): boolean {
  */
 export function moveSubscriber(
   subscriber: Subscriber,
-  trigger: Trigger,
+  trigger: SubscriberTrigger,
   { now, reason }: { now: number; reason?: Subscriber['reason'] },
 ): Write {
   const { id, tenant_id: tenant, updated_at } = subscriber
-  const { from, to } = transitions[trigger]
   return {
     update: keyOf(tenant, 'subscriber', id),
-    set: { state: to, ...(reason && { reason }), updated_at: changedAt(subscriber, now) },
-    condition: inState(from, { updated_at }),
+    set: {
+      state: subscriberTransitions.stateAfter(trigger),
+      ...(reason && { reason }),
+      updated_at: changedAt(subscriber, now),
+    },
+    condition: subscriberTransitions.condition(trigger, { updated_at }),
     onFailure: 'TRANSIENT.error',
   }
 }

@@ -8,13 +8,13 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { handledAs, requireShape } from './event-shape.ts'
 import type { Handler } from './handler.ts'
-import { type InboxItem, inboxKeyOf, markHandled, recordFailure } from './inbox.ts'
+import { type InboxItem, inboxKeyOf, markHandled, recordFailedAttempt } from './inbox.ts'
 import { type ReceivedEvent, receivedEvents } from './received-events.ts'
 import { stripeHandlers } from './stripe-handlers.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
 /** The effects of an event, and the state in which it ends. */
-interface Outcome extends Revisable<Outcome> {
+interface EventOutcome extends Revisable<EventOutcome> {
   state: 'handled' | 'ignored'
 }
 
@@ -47,7 +47,7 @@ export async function handleEvent(
   try {
     const now = clock.now()
     const handler = isOfStripe ? stripeHandlers.get(event.type) : handlerOf(event, events, settings)
-    const tenant = tenantOf(event, settings)
+    const tenant = tenantOfEvent(event, settings)
     const alert = (code: AlertCode, about: AlertSubject) => log.alert(code, correlation, about)
     const requireNotBlocked = async (owner: string) => {
       if (await isBlocked(owner, table)) throw new ReportableError('the tenant is blocked')
@@ -57,7 +57,7 @@ export async function handleEvent(
     const context = { table, settings, now, alert, tenant, requireNotBlocked, paymentsKey, correlationId }
     // The tenant of an event of Stripe is that of its refund.
     if (handler && !isOfStripe) await requireNotBlocked(tenant)
-    const decide = async (): Promise<Outcome> => {
+    const decide = async (): Promise<EventOutcome> => {
       const decision = (await handler?.(event, context)) ?? 'ignored'
       const effects = typeof decision === 'string' ? {} : decision
       const state = decision === 'ignored' ? 'ignored' : 'handled'
@@ -75,7 +75,7 @@ export async function handleEvent(
   } catch (fault) {
     log.event({ code: 'EVENT_FAILED', ...line, fault })
     // The log has the error already, and the queue repeats the event in any case.
-    await table.update(recordFailure(item, fault, timestamp(clock.now()))).catch(() => undefined)
+    await table.update(recordFailedAttempt(item, fault, timestamp(clock.now()))).catch(() => undefined)
     throw fault
   }
 }
@@ -97,6 +97,6 @@ function handlerOf(
 }
 
 /** Returns the tenant that an event names, whose form its shape decides; the public one if it names none. */
-function tenantOf({ data: { tenant_id } }: WebhookEvent, settings: Settings): string {
+function tenantOfEvent({ data: { tenant_id } }: WebhookEvent, settings: Settings): string {
   return typeof tenant_id === 'string' ? tenant_id : settings['auth.publicTenant']
 }

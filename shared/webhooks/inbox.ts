@@ -79,7 +79,7 @@ export function markHandled({ pk, sk }: Key, state: 'handled' | 'ignored', at: s
 }
 
 /** Records a failed attempt, for the operator who finds the event among the dead letters. */
-export function recordFailure(
+export function recordFailedAttempt(
   { pk, sk, failed_attempts = 0 }: InboxItem,
   fault: unknown,
   at: string,

@@ -27,7 +27,7 @@ const refundReport: Handler = async (event, context) => {
   if (!refund || refund.account !== account || !isAbout(refund, ofStripe)) return 'ignored'
   await context.requireNotBlocked(tenant)
   // Stripe never pays a failed refund, so a success that seems to follow a reversal is a contradiction of the clocks only.
-  const { effects } = await settleRefund(refund, reportOf(event, ofStripe), context)
+  const { effects } = await settleRefund(refund, stripeReport(event, ofStripe), context)
   return Object.keys(effects).length > 0 ? effects : 'stale'
 }
 
@@ -97,7 +97,7 @@ function isAbout(refund: Refund, { id, charge, amount }: StripeRefund): boolean 
  * counts as the end of its second: it must not look older than the payout that it reverses. Any other status counts as the
  * start. So the order of the statuses within a second is that of Stripe, which pays no refund that has failed.
  */
-function reportOf(
+function stripeReport(
   { occurred_at }: WebhookEvent,
   { id, status: ofStripe, currency }: StripeRefund,
 ): ProviderReport {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { SQSRecord } from 'aws-lambda'
-import { type Batch, processBatch, queueFunction } from '#shared/platform/aws/queue-function.ts'
+import { type BatchWork, processBatch, queueFunction } from '#shared/platform/aws/queue-function.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -28,7 +28,7 @@ const records = (count: number, receives = 1): SQSRecord[] =>
 async function run(
   batch: readonly SQSRecord[],
   work: (body: string) => Promise<unknown>,
-  makeVisible?: Batch['makeVisible'],
+  makeVisible?: BatchWork['makeVisible'],
 ) {
   const visible: [string, number][] = []
   const logged: object[] = []

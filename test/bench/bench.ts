@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { CreateTableCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import { bundle } from '#bin/build/bundle.ts'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { orderWrites, placeOrder } from '#shared/orders/order.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Put } from '#shared/platform/table/table.ts'
@@ -67,7 +67,7 @@ async function compareWithReference() {
   const token = await sign('bench')
   const [issuer] = profile(localProfile)['auth.issuers']
   const settings = JSON.stringify(profile(localProfile, { 'auth.issuers': [{ ...issuer, keys }] }))
-  const bundles = await bundle({ entries: functionEntries(), outdir: join(folder, 'ours'), settings })
+  const bundles = await bundle({ entries: entryPoints(), outdir: join(folder, 'ours'), settings })
   const reference = await bundleReference(join(folder, 'reference'))
   const client = testClient(dynamodb.endpoint)
   const tables = { ours: await createTable(client), reference: await createTable(client), keys: 'bench-keys' }

@@ -1,4 +1,5 @@
 import type { Settings } from '#shared/settings/register.ts'
+import { localSettings } from '#test/support/settings.ts'
 import { type Cost, metered } from './meter.ts'
 
 type Payload = Settings['events.payloads']['order.created']
@@ -13,7 +14,11 @@ const named: Record<Payload, string> = {
 export async function eventCosts(endpoint: string): Promise<Cost[]> {
   const costs: Cost[] = []
   for (const payload of ['id_and_tenant', 'resource'] as const) {
-    const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succeeded': payload }
+    const payloads = {
+      ...localSettings['events.payloads'],
+      'order.created': payload,
+      'refund.succeeded': payload,
+    }
     costs.push(...(await metered(endpoint, measureBoth(named[payload]), { 'events.payloads': payloads })))
   }
   return costs

@@ -1,5 +1,5 @@
 import { makeCode } from '#shared/codes/code.ts'
-import { newCode } from '#shared/codes/code-store.ts'
+import { createCode } from '#shared/codes/code-store.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -61,6 +61,6 @@ function codesOf(count: number): Item[] {
       expiry_at: '2099-01-01T00:00:00.000Z',
     }
     const code = makeCode(request, { id, tenant, createdBy: 'bench' }, localSettings)
-    return newCode(code).flatMap((write) => ('item' in write ? [write.item] : []))
+    return createCode(code).flatMap((write) => ('item' in write ? [write.item] : []))
   }).flat()
 }

@@ -63,3 +63,13 @@ test('the table of a page is replaced, and nothing else of it', () => {
   )
   expect(page).not.toContain('old')
 })
+
+test('the table of a page leaves out partitions of names, and those that together take more than the table', () => {
+  const page = withPartitions('<!-- partitions -->\n<!-- /partitions -->', [
+    loadOf('session', 2, 'read'),
+    loadOf('rate', 2),
+    loadOf('cart', 2),
+  ])
+  expect(page).toContain('| `cart` | 16 | a request | 2 write | 8,000 |')
+  expect(page).not.toMatch(/session|rate/)
+})

@@ -1,4 +1,4 @@
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { cognitoProvider } from '#shared/login/cognito-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -45,16 +45,12 @@ export interface PartitionLoad {
 }
 
 const pending = new Set<string>(pendingWork)
-/** The partitions of names, by the first part of their keys. All load of a name is in one partition. */
-const named: Record<string, string> = {
-  idempotency: 'one for each Idempotency-Key',
-  inbox: 'one for each event',
-  mail: 'one for each mail',
-  otp: 'one for each e-mail address',
-  rate: 'one for each limit and subject',
-  subscriber_health: '16, by subscriber',
-  waiting_delivery: '16, by subscriber',
-}
+/** The first parts of the keys of names. All load of a name is in one partition. */
+const named = new Set([
+  ...['idempotency', 'inbox', 'mail', 'otp', 'rate'],
+  // In one of 16 partitions, by the subscriber.
+  ...['subscriber_health', 'waiting_delivery'],
+])
 
 /** Runs requests on a table in memory that counts units, and returns the most expensive ones of each kind of partition. */
 export async function partitionLoads(): Promise<PartitionLoad[]> {
@@ -153,7 +149,7 @@ async function countRequests(endpoint: string): Promise<PartitionLoad[]> {
   await count('verify an unknown code', () => service.call(verify('NONE')))
 
   const operator = { table: service.table, clock, operator: { id: 'bench' } } as never
-  const { key } = await make(operator, { tenant: 'acme', name: 'bench', scopes: ['orders:read'] })
+  const { key } = await createApiKey(operator, { tenant: 'acme', name: 'bench', scopes: ['orders:read'] })
   const headers = { 'X-Api-Key': key }
   await count('read an order with an API key', () => service.call({ path: `/v1/orders/${json.id}`, headers }))
 
@@ -196,7 +192,7 @@ function loadsOf(request: string, used: ReadonlyMap<string, number>): PartitionL
     const [{ kind, partition } = { kind: 'read' as const, partition: '' }] = of
     const all = of.map(({ units }) => units)
     // A partition of a name stands alone; the others share the load.
-    const units = named[partition] ? Math.max(...all) : all.reduce((one, other) => one + other, 0)
+    const units = named.has(partition) ? Math.max(...all) : all.reduce((one, other) => one + other, 0)
     return { partition, kind, request, units }
   })
 }
@@ -204,7 +200,7 @@ function loadsOf(request: string, used: ReadonlyMap<string, number>): PartitionL
 /** Returns the request with the most units of each kind of partition and of unit, by name. Ids of the index are left out. */
 function mostExpensive(loads: readonly PartitionLoad[]): PartitionLoad[] {
   const known = loads.filter(
-    ({ partition }) => isEntity(partition) || pending.has(partition) || named[partition],
+    ({ partition }) => isEntity(partition) || pending.has(partition) || named.has(partition),
   )
   const groups = Map.groupBy(known, ({ partition, kind }) => `${partition} ${kind === 'write' ? 0 : 1}`)
   return [...groups]
@@ -221,29 +217,22 @@ export function ceilingOf({ partition, kind, units }: PartitionLoad): number | u
 /** Returns the number of partitions of a tenant, or of all tenants if they share them. */
 function countOf(partition: string): number | undefined {
   if (pending.has(partition)) return pendingPartitionsOf(partition as PendingWork).length
-  return isEntity(partition) && !named[partition] ? partitionsOf('t', partition, shards).length : undefined
+  return isEntity(partition) && !named.has(partition)
+    ? partitionsOf('t', partition, shards).length
+    : undefined
 }
 
-/** The entities that only the public tenant has. */
-const ofPublicTenant = new Set<string>(['session', 'password_reset'])
+/** The units a second that AWS allows a table by default. Partitions that together take more never are the limit. */
+const tableUnits = 40_000
 
-/** Replaces the table of partitions in a page. */
+/** Replaces the table of partitions in a page. Those of single names and those that never are the limit are left out. */
 export function withPartitions(markdown: string, loads: readonly PartitionLoad[]): string {
-  const head = ['Partition', 'Number', 'Request', 'Units', 'A second, one tenant', 'A second, all tenants']
-  const rows = loads.map((load) => {
+  const head = ['Partition', 'Number', 'Request', 'Units', 'Requests a second']
+  const rows = loads.flatMap((load) => {
     const { partition, kind, request, units } = load
-    const ceiling = ceilingOf(load)
-    const ofOne = `${format(Math.floor(partitionUnits[kind] / units))} of one name`
-    const tenant = ceiling === undefined ? ofOne : format(ceiling)
-    const isShared = pending.has(partition) || ofPublicTenant.has(partition)
-    return [
-      `\`${partition}\``,
-      numberText(partition),
-      request,
-      `${units} ${kind}`,
-      tenant,
-      isShared ? tenant : '–',
-    ]
+    const most = ceilingOf(load)
+    if (most === undefined || most * units >= tableUnits) return []
+    return [[`\`${partition}\``, numberText(partition), request, `${units} ${kind}`, format(most)]]
   })
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   const text = ['<!-- partitions -->', ...lines, '<!-- /partitions -->'].join('\n')
@@ -252,8 +241,9 @@ export function withPartitions(markdown: string, loads: readonly PartitionLoad[]
 
 function numberText(partition: string): string {
   if (pending.has(partition)) return `${countOf(partition)} of all tenants`
-  if (!isEntity(partition) || named[partition]) return named[partition] ?? ''
-  return entities[partition] === 'shard' ? `${shards} shards` : String(countOf(partition))
+  return isEntity(partition) && entities[partition] === 'shard'
+    ? `${shards} shards`
+    : String(countOf(partition))
 }
 
 const format = (number: number) => number.toLocaleString('en-US')

@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
 import { throughBuiltinModule } from '#bin/build/builtin-modules.ts'
-import { commonOptions, deployedSettings } from '#bin/build/bundle.ts'
+import { commonOptions, inlineSettings } from '#bin/build/bundle.ts'
 import { smallSdk } from '#bin/build/small-sdk.ts'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { lambdaEnvironment } from './measure.ts'
 
 /** The parts that share the CPU, and the frames of their code: module and function. */
@@ -71,9 +71,9 @@ export async function profiles(
   await build({
     ...commonOptions,
     minify: false,
-    entryPoints: [functionEntries()[name] ?? ''],
+    entryPoints: [entryPoints()[name] ?? ''],
     outfile: bundle,
-    plugins: [deployedSettings(settings), smallSdk(), throughBuiltinModule()],
+    plugins: [inlineSettings(settings), smallSdk(), throughBuiltinModule()],
   })
   const modules = modulesOf(await readFile(bundle, 'utf8'))
   const { href } = pathToFileURL(bundle)

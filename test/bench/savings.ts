@@ -2,7 +2,7 @@ import { build } from 'esbuild'
 import { throughBuiltinModule } from '#bin/build/builtin-modules.ts'
 import { commonOptions } from '#bin/build/bundle.ts'
 import { type Replacement, replacements, smallSdk } from '#bin/build/small-sdk.ts'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 
 export interface Saving {
   name: string
@@ -68,7 +68,7 @@ median of the ratios of each turn. In two other runs a warm call took 1.00 and 1
 async function bytesOf(name: string, list: readonly Replacement[]): Promise<number> {
   const { outputFiles } = await build({
     ...commonOptions,
-    entryPoints: [functionEntries()[name] as string],
+    entryPoints: [entryPoints()[name] as string],
     write: false,
     plugins: [smallSdk(list), throughBuiltinModule()],
   })

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { helpOf } from '#bin/cli/commands-page.ts'
-import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
+import { commandName, createProgram, leavesOf } from '#bin/cli/program.ts'
 import { commandLinesIn, unknownParts } from '#test/support/command-lines.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { naming } from '#test/support/naming.ts'
@@ -40,7 +40,7 @@ function run(line: string, { env = process.env, input = '', node = [] }: RunOpti
   })
 }
 
-const commands = leavesOf(createProgram()).map((command) => [nameOf(command), command] as const)
+const commands = leavesOf(createProgram()).map((command) => [commandName(command), command] as const)
 
 describe('the help of a command', () => {
   test.each(commands)('%s shows how it is used', (name, command) => {

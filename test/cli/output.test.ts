@@ -63,6 +63,11 @@ describe('records', () => {
     expect(JSON.parse(piped('unseen'))).toEqual({ text: 'a\u202eb\u200dc\u{e0041}' })
   })
 
+  test('as JSON show them by their escapes, also on a terminal', async () => {
+    const line = '{"text":"\\u001b[31ma\\u202eb\\u009bc"}\n'
+    expect([piped('json'), (await onTerminal('json')).screen]).toEqual([line, line])
+  })
+
   test('print nothing when piped if there are none', () => {
     expect(piped('none')).toBe('')
   })

@@ -1,5 +1,5 @@
 import { UsageError } from '#bin/cli/options.ts'
-import { confirm, printRecord, printRecords, withProgress } from '#bin/cli/output.ts'
+import { confirm, printFields, printJson, printRows, withProgress } from '#bin/cli/output.ts'
 
 const records = [
   { id: 'a', at: '2026-01-31', after: { role: 'Admin' } },
@@ -8,13 +8,14 @@ const records = [
 
 /** Uses one function of the output, for tests that run it with and without a terminal. */
 const samples: Record<string, () => Promise<void>> = {
-  records: () => printRecords(records),
-  columns: () => printRecords(records, 'at', 'id'),
-  none: () => printRecords([]),
-  wide: () => printRecords(records.map((record) => ({ ...record, text: 'x'.repeat(100) }))),
-  escape: () => printRecords([{ text: '\u001b[31mred' }]),
-  unseen: () => printRecords([{ text: 'a\u202eb\u200dc\u{e0041}' }]),
-  record: async () => printRecord({ outcome: 'PARTIAL', rejects: [{ row: 2, code: 'VALIDATION.email' }] }),
+  records: () => printRows(records),
+  columns: () => printRows(records, 'at', 'id'),
+  none: () => printRows([]),
+  wide: () => printRows(records.map((record) => ({ ...record, text: 'x'.repeat(100) }))),
+  escape: () => printRows([{ text: '\u001b[31mred' }]),
+  unseen: () => printRows([{ text: 'a\u202eb\u200dc\u{e0041}' }]),
+  json: async () => printJson({ text: '\u001b[31ma\u202eb\u009bc' }),
+  record: async () => printFields({ outcome: 'PARTIAL', rejects: [{ row: 2, code: 'VALIDATION.email' }] }),
   confirm: async () => {
     await confirm('Delete it?', undefined)
     console.log('deleted')

@@ -1,4 +1,4 @@
-import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
+import { commandName, createProgram, leavesOf } from '#bin/cli/program.ts'
 import { errorCatalog } from '#shared/error-catalog.ts'
 import { register } from '#shared/settings/register.ts'
 import { receivedEvents } from '#shared/webhooks/received-events.ts'
@@ -21,7 +21,7 @@ export interface ReleasedNames {
 
 export function releasedNames(): ReleasedNames {
   const commands = leavesOf(createProgram()).map((command): [string, string[]] => [
-    nameOf(command),
+    commandName(command),
     command.options.map(({ long, flags }) => long ?? flags),
   ])
   const errors = Object.entries(errorCatalog).map(([code, { http, retryable }]) => [

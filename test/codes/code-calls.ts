@@ -1,5 +1,5 @@
 import { type Code, makeCode } from '#shared/codes/code.ts'
-import { newCode as writesOf } from '#shared/codes/code-store.ts'
+import { createCode as writesOf } from '#shared/codes/code-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { withQuery } from '#test/support/examples.ts'

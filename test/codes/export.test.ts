@@ -61,6 +61,15 @@ describe('GET /codes:export', () => {
     expect(answer.headers['Content-Disposition']).toBe(`attachment; filename="codes_shop_1_${day}.csv"`)
   })
 
+  test('is limited for each principal: each one reads as fast as a partition allows', async () => {
+    const tenant = newTenant()
+    const answers = []
+    for (let n = 0; n < 7; n += 1) answers.push(await download(tenant))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429])
+    const as = { tenant, role: 'Editor', scope, sub: 'another' }
+    expect((await download(tenant, '', { as })).status).toBe(200)
+  })
+
   test('omits soft-deleted codes for an Editor', async () => {
     const tenant = newTenant()
     const [kept, deleted] = await storeMany(service, tenant, 2)

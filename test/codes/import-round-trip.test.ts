@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { softDeleteCode } from '#shared/codes/code.ts'
 import { CodeName } from '#shared/codes/code-name.ts'
-import { states } from '#shared/codes/code-states.ts'
+import { codeStates } from '#shared/codes/code-states.ts'
 import { liveStates } from '#shared/settings/live-states.ts'
 import { anyText } from '#test/formats/any-text.ts'
 import { startService } from '#test/support/service.ts'
@@ -65,7 +65,7 @@ describe('a code in each state', () => {
   /** Stores a code in each state, and returns the tenant. */
   async function withStates(): Promise<string> {
     const tenant = newTenant()
-    const codes = states.map((state) => {
+    const codes = codeStates.map((state) => {
       const code = codeOf(tenant, { code: textOf(state) })
       return state === 'soft_deleted' ? softDeleteCode(code, localSettings, 0) : { ...code, state }
     })

@@ -158,6 +158,16 @@ describe('PUT /codes/{id}', () => {
       )
     expect(outcome(await put(json.version + 1))).toBe('403 AUTHZ.field.denied')
     expect(outcome(await put(json.version))).toBe('200')
+    // Read before the update above, which If-Match: * permits.
+    expect(outcome(await put(json.version))).toBe('200')
+  })
+
+  test('accepts with If-Match: * the code as it was read before an update', async () => {
+    const { id, json } = await made(calls, 'read-earlier')
+    for (const name of ['One', 'Two'])
+      expect(outcome(await replace('read-earlier', id, '*', { ...json, name }))).toBe('200')
+    const later = { ...json, updated_at: '2098-01-01T00:00:00.000Z' }
+    expect(outcome(await replace('read-earlier', id, '*', later))).toBe('403 AUTHZ.field.denied')
   })
 
   test.each([
@@ -185,6 +195,20 @@ describe('PUT /codes/{id}', () => {
     const answer = await replace('unknown-put', id, etag, { ...whole, surprise: 1 })
     expect(outcome(answer)).toBe('400 VALIDATION.field.unknown')
   })
+})
+
+test('a change of the state is denied to an Editor whatever the tag, also in a batch, and decided by it for an Admin', async () => {
+  const settings: Settings = { ...localSettings, 'codes.transitions': [{ from: 'active', to: 'archived' }] }
+  const by = codeCalls(await startService({ settings }))
+  const { id, etag } = await made(by, 'moved')
+  const body = { state: 'archived' }
+  for (const tag of ['"stale"', '*', etag]) {
+    expect(outcome(await by.update(editor('moved'), id, tag, body))).toBe('403 AUTHZ.field.denied')
+    const batch = await by.bulkUpdate(editor('moved'), [{ id, if_match: tag, ...body }])
+    expect(batch.json.items[0].error.code).toBe('AUTHZ.field.denied')
+  }
+  expect(outcome(await by.update(admin('moved'), id, '"stale"', body))).toBe('412 CONFLICT.etag.mismatch')
+  expect(outcome(await by.update(admin('moved'), id, etag, body))).toBe('200')
 })
 
 describe('an immutable field', () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from '@jest/globals'
-import type { Entry } from '#bin/console/activity.ts'
+import type { ConsoleEntry } from '#bin/console/activity.ts'
 import { withCommands } from '#bin/console/commands.ts'
 import { commandLinesIn, missingOptions, unknownParts } from '#test/support/command-lines.ts'
 
@@ -12,7 +12,7 @@ const refund = { kind: 'refund', id: 'r-1', tenant: 'acme', status: 'pending' } 
 const queue = { kind: 'queue', id: 'webhooks', dead_letters: [{ id: 'm-1' }] } as const
 
 /** Returns the commands of an entry and of its dead letters. */
-function commandsOf(entry: Entry, name: string | undefined): string[] {
+function commandsOf(entry: ConsoleEntry, name: string | undefined): string[] {
   const { commands = [], dead_letters: letters = [] } = withCommands(entry, name) as {
     commands?: string[]
     dead_letters?: { commands: string[] }[]
@@ -21,7 +21,7 @@ function commandsOf(entry: Entry, name: string | undefined): string[] {
 }
 
 describe('the commands of an entry', () => {
-  test.each<[string, Entry, string[]]>([
+  test.each<[string, ConsoleEntry, string[]]>([
     ['a delivery', delivery, ['deliveries resend d-1 --tenant acme', 'subscribers pause s-1 --tenant acme']],
     ['an active subscriber', { ...subscriber, state: 'active' }, ['subscribers pause s-1 --tenant acme']],
     ['a paused subscriber', { ...subscriber, state: 'paused' }, ['subscribers resume s-1 --tenant acme']],
@@ -48,7 +48,7 @@ describe('the commands of an entry', () => {
     expect(commandsOf(entry, undefined)).toEqual(lines.map((line) => `npx commerce ${line}`))
   })
 
-  const all: Entry[] = [delivery, { ...subscriber, state: 'active' }, refund, queue]
+  const all: ConsoleEntry[] = [delivery, { ...subscriber, state: 'active' }, refund, queue]
   test.each(all.flatMap((entry) => commandsOf(entry, stack)))('%s is complete on a stage', (line) => {
     const found = commandLinesIn(line)
     expect(found).toHaveLength(1)

@@ -5,20 +5,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { activity, type Entry } from '#bin/console/activity.ts'
+import { activity, type ConsoleEntry } from '#bin/console/activity.ts'
 import { type LocalSource, localSource } from '#bin/console/local.ts'
 import { activityFeed, links, mailFeed, payoutFeed, queueFeed } from '#bin/console/local-feeds.ts'
 import { startConsole } from '#bin/console/server.ts'
 import { entriesOf } from '#bin/console/table-entries.ts'
 import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
 import type { ServiceFile } from '#bin/local/service-file.ts'
-import { deadLettersOutput } from '#lib/functions/function-entries.ts'
+import { deadLettersOutput } from '#lib/functions/function-names.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 describe('the activity', () => {
-  const entry = (id: string, more: object = {}): Entry => ({ kind: 'mail', id, ...more })
+  const entry = (id: string, more: object = {}): ConsoleEntry => ({ kind: 'mail', id, ...more })
 
   test('keeps the latest entries of a kind', () => {
     const shown = activity({ mail: 2 })
@@ -34,7 +34,7 @@ describe('the activity', () => {
 
   test('sends viewers only what has changed', () => {
     const shown = activity()
-    const sent: (readonly Entry[])[] = []
+    const sent: (readonly ConsoleEntry[])[] = []
     shown.watch((changed) => sent.push(changed))
     shown.add([entry('1')])
     shown.add([entry('1'), entry('2')])
@@ -118,7 +118,7 @@ describe('a dead letter', () => {
   const messages = { '000000000000': { 'us-east-1': { [url]: ['known', 'unknown'].map(letterOf) } } }
   let engine: HttpServer
   let folder: string
-  let queues: Entry[]
+  let queues: ConsoleEntry[]
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'commerce-letters-'))
     const lineOf = (attempt: number, message: string) => {
@@ -248,7 +248,7 @@ describe('the local run', () => {
       ['a correlation id', { correlation: 'c-7' }, 1],
       ['a time', { from: at + 10, to: at + 20 }, 10],
     ])('reads those of %s', async (_, filter, expected) => {
-      const entries: Entry[] = []
+      const entries: ConsoleEntry[] = []
       for (let cursor: string | undefined, complete = false; !complete; ) {
         const reading = await source.read({ kind: 'request', ...filter, cursor })
         entries.push(...reading.entries)
@@ -378,10 +378,13 @@ describe('the console', () => {
 })
 
 /** Reads server-sent events until the entries so far fulfil a condition. */
-async function firstEntries(url: string, enough: (entries: Entry[]) => boolean): Promise<Entry[]> {
+async function firstEntries(
+  url: string,
+  enough: (entries: ConsoleEntry[]) => boolean,
+): Promise<ConsoleEntry[]> {
   const stopped = new AbortController()
   const response = await fetch(url, { signal: stopped.signal })
-  const entries: Entry[] = []
+  const entries: ConsoleEntry[] = []
   let rest = ''
   for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
     const messages = `${rest}${chunk}`.split('\n\n')

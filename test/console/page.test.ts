@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser, Locator, Page } from 'playwright-core'
-import type { Entry } from '#bin/console/activity.ts'
+import type { ConsoleEntry } from '#bin/console/activity.ts'
 import { type LocalSource, localSource } from '#bin/console/local.ts'
 import { startConsole } from '#bin/console/server.ts'
 import { serveSite } from '#bin/describe/reference/site.ts'
@@ -18,7 +18,7 @@ const desktop = { width: 1440, height: 900 }
 const cursor = 'a1b2'.repeat(100)
 const long = 'x'.repeat(2000)
 
-function requestOf(id: string, more: Partial<Entry> = {}): Entry {
+function requestOf(id: string, more: Partial<ConsoleEntry> = {}): ConsoleEntry {
   const [sent, answer] = ['{"amount_minor":9007199254740993}', '{"id":"o-1"}']
   return {
     kind: 'request',
@@ -32,14 +32,14 @@ function requestOf(id: string, more: Partial<Entry> = {}): Entry {
     ...more,
   }
 }
-const logOf = (id: string, tenant: string): Entry => {
+const logOf = (id: string, tenant: string): ConsoleEntry => {
   const correlation_id = `correlation-${id}`
   return { kind: 'log', id: `log-${id}`, at: 0, correlation_id, fields: { tenant, code: 'REQUEST_ANSWERED' } }
 }
 const common = { at: 0, occurred_at: 0, updated_at: 0, tenant: 'acme', correlation_id: 'correlation-order' }
 const counts = { succeeded: 2, failed: 1 }
 const dead = { id: 'm-1', at: 0, body: long, reason: 'ValiError: amount_minor: number', attempts: 5 }
-const subscriber: Entry = {
+const subscriber: ConsoleEntry = {
   ...{ kind: 'subscriber', id: 's-1', tenant: 'acme', url: `https://a.example/${long}` },
   ...{ events: ['order.*'], state: 'active' },
 }
@@ -47,11 +47,11 @@ const attempts = [
   { at: '2026-11-23T00:00:00.000Z', milliseconds: 15_000, reason: 'timeout' },
   { at: '2026-11-23T00:00:05.000Z', milliseconds: 20, status: 500, reason: 'status', answer: 'out of disk' },
 ]
-const failed: Entry = {
+const failed: ConsoleEntry = {
   ...{ ...common, kind: 'delivery', id: 'd-1', subscriber_id: 's-1', event_id: 'e-1', type: 'order.created' },
   ...{ body: '{"data":{}}', state: 'failed', attempted: 2, attempts },
 }
-const refund = (id: string, more: object): Entry => ({
+const refund = (id: string, more: object): ConsoleEntry => ({
   ...{
     kind: 'refund',
     id,
@@ -78,7 +78,7 @@ const report = {
   request: { headers: {}, body: '{"data":{"object":{"id":"re_paid"}}}', bytes: 36 },
 }
 /** A refund with all that happened to it, and others in each status. */
-const refunds: Entry[] = [
+const refunds: ConsoleEntry[] = [
   refund('paid', { outcome_at: new Date(3100).toISOString() }),
   refund('declined', { status: 'failed', provider_refund_id: undefined, currency: undefined }),
   refund('waiting', { status: 'pending' }),
@@ -125,7 +125,7 @@ const refunds: Entry[] = [
     ...{ tenant_id: 'acme', result: 'allow', reason: 'allowed', correlation_id: 'correlation-refund' },
   },
 ]
-const shown: Entry[] = [
+const shown: ConsoleEntry[] = [
   requestOf('order'),
   requestOf('replayed', { idempotency_status: 'replayed', correlation_id: 'correlation-order' }),
   requestOf('list', { method: 'GET', path: `/v1/orders?page_size=2&cursor=${cursor}`, status: 200 }),
@@ -168,7 +168,7 @@ let streams: ServerResponse[] = []
 const actions: { url: string | undefined; body: string; token: unknown }[] = []
 /** The readings that the page has asked for. */
 const asked: string[] = []
-const push = (...entries: Entry[]) => {
+const push = (...entries: ConsoleEntry[]) => {
   for (const stream of streams) stream.write(`event: changed\ndata: ${JSON.stringify(entries)}\n\n`)
 }
 

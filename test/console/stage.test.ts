@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import type { Entry } from '#bin/console/activity.ts'
+import type { ConsoleEntry } from '#bin/console/activity.ts'
 import { startConsole } from '#bin/console/server.ts'
 import type { Question, Reading, Source } from '#bin/console/source.ts'
 import { type ServedSite, serveSite } from '#bin/describe/reference/site.ts'
@@ -12,12 +12,12 @@ import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 
 const at = Date.UTC(2026, 10, 23, 12)
-const auditOf = (id: string, more: object = {}): Entry => ({
+const auditOf = (id: string, more: object = {}): ConsoleEntry => ({
   ...{ kind: 'audit', id, at: new Date(at).toISOString(), action: 'update', target: 'code/c-1' },
   ...{ actor_id: 'u-1', role: 'Editor', tenant_id: 'acme', result: 'allow', reason: 'allowed' },
   ...more,
 })
-const requestOf = (id: string): Entry => ({
+const requestOf = (id: string): ConsoleEntry => ({
   ...{ kind: 'request', id, at, method: 'POST', path: '/v1/orders', status: 503, milliseconds: 3 },
   ...{ error_code: 'DEPENDENCY.unavailable', correlation_id: 'c-1', tenant: 'acme' },
 })
@@ -38,7 +38,7 @@ const source: Source = {
   async find(what, range) {
     asked.push({ what, ...range })
     if (what === 'nothing') throw new Error('nothing was found')
-    const found: Entry = {
+    const found: ConsoleEntry = {
       kind: 'found',
       id: 'audit a-1',
       what: 'audit',

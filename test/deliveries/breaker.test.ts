@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { readDeliveries } from '#bin/commands/ask/lists.ts'
 import { waitingEntry } from '#shared/deliveries/delivery.ts'
 import { breaker, breakerOf } from '#shared/deliveries/subscriber-health.ts'
-import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
+import { logSweep, type SweptDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { adjacentId } from '#shared/platform/base/clock.ts'
 import { ownerOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { deleteSubscriber, type Subscriber } from '#shared/subscribers/subscriber.ts'
@@ -327,7 +327,7 @@ describe('the sweep', () => {
     expect(await service.waiting()).toEqual([])
   })
 
-  const logged = (swept: SweepResult) => {
+  const logged = (swept: SweptDeliveries) => {
     const job = jest.fn()
     const pending = jest.fn()
     logSweep(swept, { log: { job, pending } as never, clock: service.clock })
@@ -363,7 +363,7 @@ describe('a delivery that waits for its subscriber', () => {
     service.clock.advance(5000)
     await service.run()
     const query = { tenant: subscriber.tenant_id, target: subscriber.id, limit: 10 }
-    const { entries } = await readDeliveries(reachTo(service.tableName), query)
+    const { lines: entries } = await readDeliveries(reachTo(service.tableName), query)
     expect(entries.at(-1)).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
   })
 

@@ -5,7 +5,7 @@ import { asDelivery, type DeliveredEvent, type Delivery } from '#shared/deliveri
 import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
 import { asHealth, healthKey, type SubscriberHealth } from '#shared/deliveries/subscriber-health.ts'
-import { type SweepResult, sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
+import { type SweptDeliveries, sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { firstIdAt, startBudget, systemClock, timeOf } from '#shared/platform/base/clock.ts'
 import type { AlertCode, JobLine, Log } from '#shared/platform/base/log.ts'
 import { type Entity, type Item, keyOf } from '#shared/platform/table/keys.ts'
@@ -74,7 +74,7 @@ export interface DeliveryService {
   run(): Promise<void>
   /** Moves the clock to each message, and to the runs of the sweep that find something, for a time. */
   runFor(seconds: number): Promise<void>
-  sweep(): Promise<SweepResult>
+  sweep(): Promise<SweptDeliveries>
   /** Works after the next run of the sweep has sent messages, and before it removes their entries. */
   beforeRemoval(work: () => Promise<void>): void
   /** The messages in the queue. */

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import {
   asDelivery,
-  bodyOf,
   type Delivery,
   type DeliveryState,
+  deliveryBody,
   deliveryId,
   deliveryStates,
+  deliveryTransitions,
   lateMilliseconds,
-  mayMove,
   newDelivery,
   resendDelivery,
   skipDelivery,
@@ -44,7 +44,7 @@ describe('a delivery', () => {
 
   test('sends the shape of an event, without trace and baggage', () => {
     const traced = { ...event, traceparent: '00-1-2-01', tracestate: 'a=b', baggage: 'user=jane' }
-    expect(JSON.parse(bodyOf(traced))).toEqual(event)
+    expect(JSON.parse(deliveryBody(traced))).toEqual(event)
   })
 
   test('expires after the retention', () => {
@@ -53,14 +53,16 @@ describe('a delivery', () => {
   })
 
   test.each([
-    ['succeed', ['waiting', 'held']],
-    ['fail', ['waiting', 'held']],
-    ['retry', ['waiting', 'held']],
-    ['hold', ['waiting', 'held']],
-    ['skip', ['waiting', 'held']],
+    ['succeed', ['waiting', 'suspended']],
+    ['fail', ['waiting', 'suspended']],
+    ['retry', ['waiting', 'suspended']],
+    ['suspend', ['waiting', 'suspended']],
+    ['skip', ['waiting', 'suspended']],
     ['resend', [...deliveryStates]],
   ] as const)('may %s from %j only', (trigger, from) => {
-    const allowed: DeliveryState[] = deliveryStates.filter((state) => mayMove(trigger, state))
+    const allowed: DeliveryState[] = deliveryStates.filter((state) =>
+      deliveryTransitions.allows(trigger, state),
+    )
     expect(allowed).toEqual(from)
   })
 })

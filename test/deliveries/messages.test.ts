@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
-import { type Delivery, dueAt, pingType, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { type Delivery, dueAt, pingType, type WaitingEntry } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries, steadySettings } from './delivery-service.ts'
@@ -36,7 +36,7 @@ async function redeliver(attempt: number): Promise<void> {
 }
 
 const waitingUntil = async () =>
-  (await service.waiting()).map((entry) => dueAt(entry as unknown as WaitingDelivery) - service.clock.now())
+  (await service.waiting()).map((entry) => dueAt(entry as unknown as WaitingEntry) - service.clock.now())
 
 describe('a message', () => {
   test.each(['nonsense', '{"tenant":"acme","subscriber":"s"}'])(
@@ -183,7 +183,7 @@ describe('a retry', () => {
     expect(await waitingUntil()).toEqual(waiting)
   })
 
-  test('of a subscriber that was paused is held until its time', async () => {
+  test('of a subscriber that was paused is suspended until its time', async () => {
     await service.publish()
     await service.run()
     await service.change(subscriber, { state: 'paused' })
@@ -193,18 +193,18 @@ describe('a retry', () => {
   })
 })
 
-test('a first attempt of a subscriber that was paused meanwhile is held', async () => {
+test('a first attempt of a subscriber that was paused meanwhile is suspended', async () => {
   await service.publish()
   await service.change(subscriber, { state: 'paused' })
   await service.run()
-  expect(await stored()).toMatchObject({ state: 'held', attempted: 0, attempts: [] })
+  expect(await stored()).toMatchObject({ state: 'suspended', attempted: 0, attempts: [] })
 })
 
-test('an event is held at once for a paused subscriber, and no message is sent', async () => {
+test('an event is suspended at once for a paused subscriber, and no message is sent', async () => {
   await service.change(subscriber, { state: 'paused' })
   await service.publish()
   expect(service.queued()).toEqual([])
-  expect((await stored()).state).toBe('held')
+  expect((await stored()).state).toBe('suspended')
 })
 
 test('a delivery whose failure disables its subscriber is sent after it is resumed', async () => {

@@ -3,7 +3,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import type { Delivery } from '#shared/deliveries/delivery.ts'
-import { bodyOf, deliveryId, pingType } from '#shared/deliveries/delivery.ts'
+import { deliveryBody, deliveryId, pingType } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import { healthKey } from '#shared/deliveries/subscriber-health.ts'
 import { deleteSubscriber } from '#shared/subscribers/subscriber.ts'
@@ -43,7 +43,7 @@ describe('an event', () => {
     const event = await service.publish()
     await service.run()
     expect(service.received).toMatchObject([{ subscriber: wanted.id, eventId: event.event_id }])
-    expect(service.received[0]?.body).toBe(bodyOf(event))
+    expect(service.received[0]?.body).toBe(deliveryBody(event))
   })
 
   test('without subscribers leaves nothing', async () => {
@@ -266,7 +266,7 @@ describe('a failed attempt', () => {
     await service.publish()
     await service.run()
     expect(await service.subscriber(subscriber)).toMatchObject({ state: 'disabled', reason: 'gone' })
-    expect(await onlyDelivery()).toMatchObject({ state: 'held', attempted: 1 })
+    expect(await onlyDelivery()).toMatchObject({ state: 'suspended', attempted: 1 })
     expect(service.alerts).toEqual(['SUBSCRIBER_DISABLED'])
     expect(service.alertsAbout).toEqual([{ tenant: subscriber.tenant_id, subscriber: subscriber.id }])
     expect(await service.audit()).toMatchObject([
@@ -311,7 +311,7 @@ describe('a subscriber that fails', () => {
   /** The time from the first failure to the second one that is recorded: the sum of the first retries. */
   const secondFailure = 2.6 * 3600
 
-  test('for 5 days is disabled once, and its events are held', async () => {
+  test('for 5 days is disabled once, and its events are suspended', async () => {
     const subscriber = await service.add()
     await failFor(5 * day)
     expect((await service.subscriber(subscriber))?.state).toBe('active')
@@ -322,8 +322,8 @@ describe('a subscriber that fails', () => {
     const calls = service.received.length
     await service.runFor(3600)
     expect(service.received).toHaveLength(calls)
-    const held = (await service.deliveries()).find(({ event_id }) => event_id === eventId)
-    expect(held).toMatchObject({ state: 'held', attempted: 0 })
+    const suspended = (await service.deliveries()).find(({ event_id }) => event_id === eventId)
+    expect(suspended).toMatchObject({ state: 'suspended', attempted: 0 })
   })
 
   test('is not disabled by a new failure after days without a call', async () => {
@@ -383,7 +383,7 @@ describe('a subscriber that fails', () => {
 })
 
 describe('a paused subscriber', () => {
-  test('gets the held events after it is resumed, in their order', async () => {
+  test('gets the suspended events after it is resumed, in their order', async () => {
     const subscriber = await service.add({ state: 'paused' })
     for (let n = 0; n < 3; n += 1) {
       await service.publish()
@@ -391,7 +391,11 @@ describe('a paused subscriber', () => {
     }
     await service.runFor(600)
     expect(service.received).toEqual([])
-    expect((await service.deliveries()).map(({ state }) => state)).toEqual(['held', 'held', 'held'])
+    expect((await service.deliveries()).map(({ state }) => state)).toEqual([
+      'suspended',
+      'suspended',
+      'suspended',
+    ])
     await service.change(subscriber, { state: 'active' })
     await service.sweep()
     await service.run()
@@ -414,13 +418,13 @@ describe('a paused subscriber', () => {
     await service.publish()
     await service.runFor(60)
     expect((await service.deliveries()).map(({ state, attempted }) => [state, attempted])).toEqual([
-      ['held', 1],
-      ['held', 0],
+      ['suspended', 1],
+      ['suspended', 0],
     ])
     expect(await service.waiting()).toHaveLength(2)
   })
 
-  test('keeps the entry of a delivery that is held again before the sweep removes the earlier entry', async () => {
+  test('keeps the entry of a delivery that is suspended again before the sweep removes the earlier entry', async () => {
     const subscriber = await service.add()
     respondWith(failing)
     await service.publish()
@@ -433,7 +437,7 @@ describe('a paused subscriber', () => {
       await service.run()
     })
     await service.sweep()
-    expect((await onlyDelivery()).state).toBe('held')
+    expect((await onlyDelivery()).state).toBe('suspended')
     expect(await service.waiting()).toHaveLength(1)
   })
 })

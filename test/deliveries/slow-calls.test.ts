@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
-import { dueAt, type WaitingDelivery } from '#shared/deliveries/delivery.ts'
+import { dueAt, type WaitingEntry } from '#shared/deliveries/delivery.ts'
 import { healthKey, slotsKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
@@ -136,7 +136,7 @@ describe('slow calls of a tenant', () => {
     await service.publish({ occurred_at: new Date(service.clock.now() - waited).toISOString() })
     await service.run()
     expect(service.queued()).toHaveLength(queued)
-    const entries = (await service.waiting()) as unknown as WaitingDelivery[]
+    const entries = (await service.waiting()) as unknown as WaitingEntry[]
     expect(entries.map((entry) => dueAt(entry) - service.clock.now())).toEqual(waiting)
   })
 

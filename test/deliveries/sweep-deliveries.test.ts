@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { healthKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
-import { logSweep, type SweepResult } from '#shared/deliveries/sweep-deliveries.ts'
+import { logSweep, type SweptDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
@@ -94,8 +94,8 @@ describe('a run of the sweep', () => {
 })
 
 describe('the log of a run', () => {
-  const nothing: SweepResult = { queued: 0, failed: 0, left: 0 }
-  const logged = (result: SweepResult) => {
+  const nothing: SweptDeliveries = { queued: 0, failed: 0, left: 0 }
+  const logged = (result: SweptDeliveries) => {
     const lines: unknown[] = []
     const log = {
       job: ({ code, done, failed }: { code: string; done: number; failed: number }) =>
@@ -106,7 +106,7 @@ describe('the log of a run', () => {
     return lines
   }
 
-  test.each<[string, Partial<SweepResult>, unknown[]]>([
+  test.each<[string, Partial<SweptDeliveries>, unknown[]]>([
     ['without a delivery has no line', {}, []],
     ['that queued some', { queued: 2 }, [['DELIVERIES_QUEUED', 2, 0]]],
     ['with a fault', { queued: 1, failed: 1 }, [['DELIVERIES_LEFT', 1, 1]]],

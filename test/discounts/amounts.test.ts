@@ -73,7 +73,9 @@ describe('the discounts of a cart', () => {
     const { discounts, events } = discountsOf(found, codes, applying)
     return {
       lines: discounts.map(({ code, amount_minor, version }) => `${code} ${amount_minor} v${version}`),
-      events: events.map(({ data }) => `${data.code} ${data.amount} v${data.version} ${data.rule_id}`),
+      events: events
+        .filter(({ name }) => name === 'promo.applied.v1')
+        .map(({ data }) => `${data.code} ${data.amount} v${data.version} ${data.rule_id}`),
     }
   }
   const appliedOn = (amount: number, codes: PricedCode[]) =>

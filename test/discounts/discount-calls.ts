@@ -17,8 +17,8 @@ export interface DiscountCalls {
   sendEvent(type: string, data: Record<string, unknown> & { id: string }, more?: object): Promise<void>
   /** Sends the event of a cart in euros. */
   cart(tenant: string, id: string, amountMinor: number, more?: object): Promise<void>
-  /** Returns the events that a tenant's commits published so far, in the order of the commits. */
-  eventsOf(tenant: string): PublishedEvent[]
+  /** Returns the events that a tenant's commits published so far, in one version, in the order of the commits. */
+  eventsOf(tenant: string, version?: number): PublishedEvent[]
   /** Returns the discounts of a cart, each as its code and amount. */
   linesOf(tenant: string, cartId: string): Promise<string[]>
 }
@@ -58,7 +58,10 @@ export function discountCalls(service: Service): DiscountCalls {
     sendEvent: sendEvent,
     cart: (tenant_id, id, amount_minor, more) =>
       sendEvent('cart.updated', { id, tenant_id, amount_minor, currency: 'EUR', ...more }),
-    eventsOf: (tenant) => [...published.values()].flat().filter(({ data }) => data.tenant_id === tenant),
+    eventsOf: (tenant, version = 1) =>
+      [...published.values()]
+        .flat()
+        .filter((event) => event.data.tenant_id === tenant && event.version === version),
     async linesOf(tenant, cartId) {
       const { discounts = [] } = (await findCart(service.table, tenant, cartId)) ?? {}
       return discounts.map(({ code, amount_minor }) => `${code} ${amount_minor}`)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { register } from '#shared/settings/register.ts'
 
 const folder = join(import.meta.dirname, '../../docs')
@@ -29,7 +29,7 @@ test.each(proven)('%s names a test: %s', (_page, _row, tests) => {
 })
 
 test.each(pages)('%s names settings and functions that exist', (page) => {
-  const known = new Set([...Object.keys(register), ...Object.keys(functionEntries())])
+  const known = new Set([...Object.keys(register), ...Object.keys(entryPoints())])
   const areas = new Set(Array.from(known, (name) => name.split('.')[0]))
   const named = Array.from(read(page).matchAll(/`(([a-z-]+)\.[A-Za-z-]+)`/g)).filter(
     ([, name = '', area = '']) => areas.has(area) && !/\.(ts|md|json|mjs)$/.test(name),

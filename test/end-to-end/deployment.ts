@@ -9,7 +9,7 @@ import { issueToken, type TokenRequest } from '#bin/commands/service/token.ts'
 import { deploy as deployAssembly, synthesize } from '#bin/local/deploy.ts'
 import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
 import { directoryOf, startLocalService } from '#bin/local/local-service.ts'
-import { accessOf, type ServiceFile } from '#bin/local/service-file.ts'
+import { awsAccessOf, type ServiceFile } from '#bin/local/service-file.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { freePort } from '#test/support/free-port.ts'
 
@@ -83,7 +83,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
     signal,
   })
   const { service } = local
-  const aws = accessOf(service)
+  const aws = awsAccessOf(service)
   const tokens = new Map<string, Promise<string>>()
   const token = (who: Partial<TokenRequest> = {}) => {
     const request = { tenant: 'acme', role: 'Editor', sub: 'u1', ...who }

@@ -160,7 +160,10 @@ export function moneyOverHttp(running: () => Running): void {
     const status = async () => (await service.send(`/v1/orders/${id}`, { as: editor })).json.status
     await until(async () => (await status()) === 'paid', Boolean)
     const { listener } = running()
-    const ours = () => listener.received.filter(({ type, data }) => type === 'order.paid' && data.id === id)
+    const ours = () =>
+      listener.received.filter(
+        ({ type, version, data }) => type === 'order.paid' && version === 1 && data.id === id,
+      )
     await listener.until(() => ours().length > 0)
     expect(new Set(ours().map(({ event_id }) => event_id)).size).toBe(1)
   })
@@ -186,7 +189,9 @@ export function moneyOverHttp(running: () => Running): void {
     const applied = await verify('ten-off', 'ten')
     expect([applied.status, applied.json]).toEqual([200, { applied: true, amount: 200 }])
     const ours = () =>
-      listener.received.filter(({ type, data }) => type === 'promo.applied' && data.tenant_id === tenant)
+      listener.received.filter(
+        ({ type, version, data }) => type === 'promo.applied' && version === 1 && data.tenant_id === tenant,
+      )
     await listener.until(() => ours().length > 0)
     expect(ours().map(({ data }) => [data.cart_id, data.code, data.amount])).toEqual([['cart-7', 'TEN', 200]])
 

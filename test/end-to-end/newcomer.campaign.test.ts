@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { isHealthy } from '#bin/local/engine.ts'
 import { type LocalAws, localAwsEnvironment } from '#bin/local/environment.ts'
-import { accessOf } from '#bin/local/service-file.ts'
+import { awsAccessOf } from '#bin/local/service-file.ts'
 import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { startHttpServer } from '#test/support/http-server.ts'
@@ -71,7 +71,7 @@ async function startRun(port: number): Promise<Run> {
 }
 
 const serviceFile = () => join(here.folder, '.local/service.json')
-const access = () => accessOf(JSON.parse(here.file('.local/service.json')))
+const access = () => awsAccessOf(JSON.parse(here.file('.local/service.json')))
 
 describe('npm start', () => {
   test('matches the description in the README', () => {

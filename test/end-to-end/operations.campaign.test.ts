@@ -337,16 +337,16 @@ describe('subscribers', () => {
     ])
   })
 
-  test('get what was held, and what had failed, after they are resumed', async () => {
+  test('get what was suspended, and what had failed, after they are resumed', async () => {
     const { secret } = await registered()
-    const { json: held } = await placed()
-    await until(list, (all) => all.some(({ state }) => state === 'held'))
+    const { json: suspended } = await placed()
+    await until(list, (all) => all.some(({ state }) => state === 'suspended'))
     endpoint.status = 200
     await page.next('npx commerce subscribers test')
     await page.next('npx commerce subscribers resume')
     await until(
       async () => received(secret),
-      (all) => all.some(({ data }) => data.id === held.id),
+      (all) => all.some(({ data }) => data.id === suspended.id),
     )
     Object.assign(page.values, { FROM: from, TO: new Date().toISOString() })
     await page.next('npx commerce deliveries resend')
@@ -438,8 +438,8 @@ test('a legal hold is set, listed and released', async () => {
   expect(page.left).toEqual([])
 })
 
-test('the first Admin of a second region is created, and logs in', async () => {
-  const page = await procedure('Region or account lost')
+test('the first Admin is created, and logs in', async () => {
+  const page = await procedure('8. First Admin', 'docs/deployment.md')
   placeholders['read -rs PASSWORD'] = `PASSWORD='${password}'`
   await page.next('read -rs PASSWORD')
   const body = { email: 'admin@acme.cloud', password }
@@ -511,7 +511,7 @@ describe('a freeze', () => {
   })
 
   test(
-    'loses no delivery: what waited, was held or was published meanwhile is sent',
+    'loses no delivery: what waited, was suspended or was published meanwhile is sent',
     async () => {
       await subscribed.place()
       await subscribed.resume()

@@ -279,7 +279,7 @@ describe('the procedure that restores the table, played from its page under load
   })
 
   test(
-    'sends subscribers each event, also those that waited or were held before',
+    'sends subscribers each event, also those that waited or were suspended before',
     async () => {
       await subscribed.resume()
       expect(await subscribed.missing()).toEqual([])

@@ -162,7 +162,7 @@ describe('releases on the local AWS', () => {
   })
 
   test('deliveries that failed before the rollback still wait', async () => {
-    expect(await subscribed.states()).toEqual(expect.arrayContaining(['waiting', 'held']))
+    expect(await subscribed.states()).toEqual(expect.arrayContaining(['waiting', 'suspended']))
   })
 
   test(

@@ -76,13 +76,13 @@ export async function subscribedOrders(service: Deployment, tenant: string) {
       await client.send(new PutCommand({ TableName: service.table, Item: order }))
       orders.add(id)
     },
-    /** Places an order whose delivery fails and waits, and that is held for the other subscriber. @returns its id */
+    /** Places an order whose delivery fails and waits, and that is suspended for the other subscriber. @returns its id */
     async interrupt(): Promise<string> {
       await run('subscribers', 'pause', paused.id)
       endpoint.status = 503
       const order = await place()
       while (!(await statesOf(failing)).includes('waiting')) await sleep(200)
-      while (!(await statesOf(paused)).includes('held')) await sleep(200)
+      while (!(await statesOf(paused)).includes('suspended')) await sleep(200)
       return order
     },
     /** Returns the states of the deliveries to both subscribers. */

@@ -51,12 +51,12 @@ export function subscribersOverHttp(deployment: () => Deployment): void {
     await deliveryIn('succeeded')
   })
 
-  test('held ones are dropped by a resumption with --skip, and those of a time are replayed', async () => {
+  test('suspended ones are dropped by a resumption with --skip, and those of a time are replayed', async () => {
     await run('subscribers', 'pause', id)
     const skipped = (await deployment().placeOrder(tenant)).json.id
-    // It is held again, as its subscriber is still paused.
-    await run('deliveries', 'resend', await deliveryIn('held'))
-    await deliveryIn('held')
+    // It is suspended again, as its subscriber is still paused.
+    await run('deliveries', 'resend', await deliveryIn('suspended'))
+    await deliveryIn('suspended')
     expect(await run('subscribers', 'resume', id, '--skip', '--yes')).toMatchObject([
       { state: 'active', skipped: 1 },
     ])

@@ -9,7 +9,7 @@ import * as v from 'valibot'
 import { loadSettings, localProfile } from '#bin/build/settings-file.ts'
 import { asyncapiDocument } from '#bin/describe/asyncapi.ts'
 import { eventDefinitions } from '#functions/events.ts'
-import { bodyOf } from '#shared/deliveries/delivery.ts'
+import { deliveryBody } from '#shared/deliveries/delivery.ts'
 import { Order } from '#shared/orders/order.ts'
 import { publishedEventSchema } from '#shared/platform/events/event-definition.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
@@ -139,7 +139,7 @@ describe('published events', () => {
     const { payload } = kept.components.messages[`delivered.${type}.v${version}`]
     const { properties } = kept.components.schemas[payload.$ref.split('/').at(-1)]
     for (const event of events.filter((one) => one.type === type && one.version === version)) {
-      const body = JSON.parse(bodyOf(event))
+      const body = JSON.parse(deliveryBody(event))
       expect([valid(body), valid.errors]).toEqual([true, null])
       expect(Object.keys(body).sort()).toEqual(Object.keys(properties).sort())
     }

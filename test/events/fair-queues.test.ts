@@ -2,7 +2,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import type { AttributeValue, DynamoDBRecord } from 'aws-lambda'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
-import type { Message } from '#shared/platform/aws/sqs.ts'
+import type { QueueMessage } from '#shared/platform/aws/sqs.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
 import { requestCode } from '#test/support/one-time-codes.ts'
@@ -11,7 +11,7 @@ import { type Service, startService } from '#test/support/service.ts'
 import { eventOf } from '#test/support/signed-events.ts'
 
 let service: Service
-const sent: [TaskQueue, Message][] = []
+const sent: [TaskQueue, QueueMessage][] = []
 beforeAll(async () => {
   service = await startService()
 })
@@ -27,7 +27,7 @@ async function groupsAfter(request: () => Promise<unknown>): Promise<string[]> {
   })
   sent.length = 0
   await enqueueTasks(records, {} as never, async (queue, messages) => {
-    sent.push(...messages.map((message) => [queue, message] as [TaskQueue, Message]))
+    sent.push(...messages.map((message) => [queue, message] as [TaskQueue, QueueMessage]))
     return messages.map(() => false)
   })
   return sent.map(([queue, { group }]) => `${queue} of ${group}`)

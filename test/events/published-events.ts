@@ -1,8 +1,7 @@
 import { routes } from '#functions/routes.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import { eventsOf } from '#test/support/item-events.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
 import { itemsOf } from '../support/dynamodb-client.ts'
 import { exampleOf } from '../support/examples.ts'
 import { receiveEvent } from '../support/received-events.ts'
@@ -51,7 +50,7 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
   for (const code of ['KNOWN', 'UNKNOWN']) await post('/discount/verify', { code }, { 'X-Cart-Id': 'cart-1' })
   await post('/login', { email: 'nobody@example.com', password: 'wrong' })
   await deliverMail(service)
-  return (await itemsOf(service.tableName)).flatMap(eventsOf)
+  return (await itemsOf(service.tableName)).flatMap((item) => publishedEvents(item))
 }
 
 async function deliverMail(service: Service): Promise<void> {

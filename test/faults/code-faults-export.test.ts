@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import type { Code } from '#shared/codes/code.ts'
 import { exportChunks } from '#shared/codes/code-export.ts'
-import { newCode, removedCode } from '#shared/codes/code-store.ts'
+import { createCode, removedCode } from '#shared/codes/code-store.ts'
 import { headOf } from '#shared/platform/formats/file-store.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { codeOf, storeMany as storeCodesOf } from '#test/codes/code-calls.ts'
@@ -65,7 +65,7 @@ describe.each(outlets)('an export %s', (_, limits) => {
     const change = async () => {
       const fresh = codeOf(tenant)
       made.push(fresh)
-      const writes = [...newCode(fresh), ...doomed.splice(0, 3).flatMap(removedCode)]
+      const writes = [...createCode(fresh), ...doomed.splice(0, 3).flatMap(removedCode)]
       await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
     }
     service.faults.inject({ when: isQuery, times: forever, fault: { first: change } })

@@ -134,7 +134,7 @@ describe.each(faults)('a sender that is %s one of its calls of the table', (faul
       return {
         act: async () => {
           await service.run()
-          // A sender that was killed before it disabled the subscriber held the event: the sweep sends it again.
+          // A sender that was killed before it disabled the subscriber suspended the event: the sweep sends it again.
           // A sweep may be killed as well.
           for (let sweeps = 0; sweeps < 2; sweeps += 1) {
             await service.sweep().catch(() => undefined)
@@ -144,7 +144,7 @@ describe.each(faults)('a sender that is %s one of its calls of the table', (faul
         check: async () => {
           expect((await service.subscriber(subscriber))?.state).toBe('disabled')
           expect(await service.audit()).toHaveLength(1)
-          expect(await service.deliveries()).toMatchObject([{ state: 'held' }])
+          expect(await service.deliveries()).toMatchObject([{ state: 'suspended' }])
           expect(await service.waiting()).toHaveLength(1)
         },
       }
@@ -152,7 +152,7 @@ describe.each(faults)('a sender that is %s one of its calls of the table', (faul
     expect(calls).toBeGreaterThanOrEqual(4)
   })
 
-  test('sends the held events of a resumed subscriber', async () => {
+  test('sends the suspended events of a resumed subscriber', async () => {
     const calls = await atEachCall(fault, async (service) => {
       const subscriber = await service.add({ state: 'paused' })
       await service.publish()
@@ -177,7 +177,7 @@ describe.each(faults)('a sender that is %s one of its calls of the table', (faul
         },
         check: async () => {
           const states = (await service.deliveries()).map((one) => `${one.subscriber_id} ${one.state}`)
-          expect(states.toSorted()).toEqual([`${active.id} succeeded`, `${paused.id} held`].toSorted())
+          expect(states.toSorted()).toEqual([`${active.id} succeeded`, `${paused.id} suspended`].toSorted())
           expect(await service.waiting()).toHaveLength(1)
         },
       }

@@ -76,7 +76,7 @@ describe('an import that runs', () => {
       around: async (step, _input, work) => {
         if (step === 'rows')
           before ??= (await service.table.get(keyOf('restored', 'operation', id))) ?? undefined
-        if (step === 'complete' && before) {
+        if (step === 'end' && before) {
           // The restored table is that of a time before the first chunk.
           await service.table.put({ item: before, condition: 'none' })
           for (const { pk, sk } of await service.items('restored', 'customer'))

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import { type Batch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
+import { type RowBatch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { startService } from '#test/support/service.ts'
 
 interface Row {
@@ -26,7 +26,7 @@ const rowsOf = (count: number, keys = count) =>
 const done = ({ n }: Row): RowDecision => ({ status: 201, id: `id-${n}` })
 const run = (rows: Row[], decide: (row: Row) => RowDecision | Promise<RowDecision>) => {
   const keyOf = ({ key }: Row) => key
-  const batch: Batch<Row> = {
+  const batch: RowBatch<Row> = {
     id,
     onFault: (failure) => faults.push(failure),
     rows,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals'
 import { fileLimits } from '#shared/imports/split-file.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import { transition } from '#shared/operations/operation-store.ts'
+import { moveOperation } from '#shared/operations/operation-store.ts'
 import { serving } from '#test/formats/file-network.ts'
 import { editor, startImports } from '#test/imports/import-service.ts'
 import { Stopped } from '#test/imports/run-machine.ts'
@@ -24,7 +24,7 @@ const newTenant = () => `same-file-${tenants++}`
 
 const begin = async (tenant: string) => (await service.upload(tenant, file)).json.operation_id as string
 const start = async (tenant: string, id: string) =>
-  service.table.transact([transition({ id, tenant_id: tenant }, 'start', clock.now())])
+  service.table.transact([moveOperation({ id, tenant_id: tenant }, 'start', clock.now())])
 
 /** Runs an import until its workflow is stopped before the nth call of a step. */
 async function stopBefore(tenant: string, id: string, stopped: string, nth = 0) {
@@ -53,7 +53,7 @@ const running: [string, Step][] = [
   ['that is not split yet', start],
   ['without any rows', stopping('rows')],
   ['with most of the rows', stopping('rows', 1)],
-  ['with all rows', stopping('complete')],
+  ['with all rows', stopping('end')],
 ]
 const fail: Step = (tenant, id) =>
   service.run(tenant, id, {
@@ -80,7 +80,7 @@ const firstImports: [string, Step[], 'same' | 'new', string][] = [
   ['an import that has succeeded', [service.run], 'same', 'succeeded'],
   [
     'an import that has succeeded before its cancellation',
-    [stopping('complete'), service.cancel, service.run],
+    [stopping('end'), service.cancel, service.run],
     'same',
     'succeeded',
   ],
@@ -95,7 +95,7 @@ async function firstImport(steps: readonly Step[]): Promise<[tenant: string, id:
 }
 
 const importsOf = async (tenant: string) =>
-  new Set((await service.customers(tenant)).map(({ place }) => String(place).split('#')[0]))
+  new Set((await service.customers(tenant)).map(({ version }) => String(version).split('#')[0]))
 
 describe.each(firstImports)('the same file as of %s', (name, steps, result, end) => {
   const nth = firstImports.findIndex(([other]) => other === name)
@@ -158,7 +158,7 @@ describe.each(firstImports)('the same file as of %s', (name, steps, result, end)
       },
     })
     expect(waits > 0).toBe(result === 'same' && !ended)
-    expect((await service.operation(tenant, json.operation_id)).completion?.counts.total).toBe(rows)
+    expect((await service.operation(tenant, json.operation_id)).result?.counts.total).toBe(rows)
     const source = result === 'new' ? json.operation_id : first
     expect(await importsOf(tenant)).toEqual(new Set([source]))
   })

@@ -189,5 +189,7 @@ export async function cartWithDeletedCode(
 /** Returns what the last commit of a tenant's cart published. */
 export async function publishedBy(tenant: string, service: Service): Promise<string[]> {
   const events = latestEventsOf((await findCart(service.table, tenant, 'c1')) as never)
-  return events.map(({ data }) => `${data.code} ${data.amount} v${data.version}`)
+  return events
+    .filter(({ version }) => version === 1)
+    .map(({ data }) => `${data.code} ${data.amount} v${data.version}`)
 }

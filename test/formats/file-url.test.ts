@@ -70,8 +70,8 @@ describe('an import by file_url', () => {
     }
     await service.run('known', id, { network: serving([marked]), around })
     const [one, other] = [await service.operation('known', first), await service.operation('known', id)]
-    expect([other.state, other.completion]).toEqual(['succeeded', one.completion])
-    expect(steps).toEqual(['prepare'])
+    expect([other.state, other.result]).toEqual(['succeeded', one.result])
+    expect(steps).toEqual(['prepare', 'end'])
   })
 })
 
@@ -106,7 +106,7 @@ describe('a host that is too slow', () => {
       { reason: 'too_slow', limit: 'rate' },
     ])
     expect(requests).toBe(1)
-    expect(steps).toEqual(['prepare'])
+    expect(steps).toEqual(['prepare', 'end'])
   })
 
   test('fails the operation even if the budget of the step ends', async () => {

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { make, revoke } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey, revokeApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { route as healthRoute } from '#functions/health/read-health/route.ts'
 import { route as listRoute } from '#functions/orders/list-orders/route.ts'
 import { probe } from '#shared/health/probe.ts'
@@ -120,10 +120,10 @@ test('the service answers its probe, until the API key is revoked', async () => 
   const service = await startService()
   const http = await serveHttp(service)
   const operator = { table: service.table, clock: systemClock, name: 'jane' }
-  const created = await make(operator, { tenant: 'probed', name: 'probe', scopes: ['orders:read'] })
+  const created = await createApiKey(operator, { tenant: 'probed', name: 'probe', scopes: ['orders:read'] })
   const called = { at: `${http.base_url}/`, secret: created.key }
   expect(await probed(called)).toBe('succeeded')
-  await revoke(operator, 'probed', created.key_id)
+  await revokeApiKey(operator, 'probed', created.key_id)
   expect(await probed(called)).toBe('v1/orders: status 401')
   await http.stop()
 })

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import type { Saga } from '#shared/platform/idempotency/decision.ts'
-import { addPendingSaga, firstEntry } from '#shared/platform/idempotency/pending-saga.ts'
-import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/record.ts'
+import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
+import { addSagaEntry, firstSagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { created, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
@@ -31,7 +31,7 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
     tenant,
   }
   const lease = { lease_id: newId(clock), lease_until: clock.now() + leaseMilliseconds }
-  const saga = { state: { ...payment }, entry: firstEntry(lease.lease_id) }
+  const saga = { state: { ...payment }, entry: firstSagaEntry(lease.lease_id) }
   const requested = {
     operation,
     keyed,
@@ -40,7 +40,7 @@ async function leavePending({ tenant = 'acme', leaseMilliseconds = 0, operation 
   await table.transact([
     { item: pendingRecord(keyed, saga, lease), condition: 'none' },
     { item: paymentItem(payment, 'pending'), condition: 'none' },
-    ...addPendingSaga(requested, saga),
+    ...addSagaEntry(requested, saga),
   ])
   return { payment, record: keyed.key }
 }

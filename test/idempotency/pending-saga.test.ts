@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
-import { hastenSaga, type PendingSaga } from '#shared/platform/idempotency/pending-saga.ts'
-import { asRecord, type PendingRecord } from '#shared/platform/idempotency/record.ts'
+import { asIdempotencyRecord, type PendingRecord } from '#shared/platform/idempotency/idempotency-record.ts'
+import { hastenSaga, type SagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { runOnce, takeOver } from '#shared/platform/idempotency/run-once.ts'
 import { entryAt, idOfEntry } from '#shared/platform/table/keys.ts'
 import { connectionError, type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -27,11 +27,11 @@ function newRuntime() {
 
 const run = () => runOf(runtime, scriptedSaga(runtime, { finishedBy: 'service', execute: () => respond() }))
 const request = () => codeOf(runOnce(run()))
-const record = () => asRecord(recordIn(runtime) as never)
+const record = () => asIdempotencyRecord(recordIn(runtime) as never)
 const pending = () => record() as PendingRecord
 const resume = () => codeOf(takeOver(run(), pending()))
-const entries = () => itemsOf(runtime, 'pending-saga') as unknown as PendingSaga[]
-const entry = () => entries()[0] as PendingSaga
+const entries = () => itemsOf(runtime, 'pending-saga') as unknown as SagaEntry[]
+const entry = () => entries()[0] as SagaEntry
 const duePast = () => Date.parse(entry().sk.split('#')[0] ?? '') - runtime.clock.now()
 
 describe('the entry of a pending saga', () => {

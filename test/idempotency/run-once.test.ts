@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { Denial, fail } from '#shared/platform/base/failure.ts'
 import type { Decision, Effects } from '#shared/platform/idempotency/decision.ts'
-import { asRecord, type PendingRecord } from '#shared/platform/idempotency/record.ts'
+import { asIdempotencyRecord, type PendingRecord } from '#shared/platform/idempotency/idempotency-record.ts'
 import { replayEarlier, runOnce, runWithoutKey, takeOver } from '#shared/platform/idempotency/run-once.ts'
 import { pendingKeyOf } from '#shared/platform/table/keys.ts'
 import type { Put } from '#shared/platform/table/table.ts'
@@ -39,7 +39,7 @@ const rejecting = (thrown: unknown) =>
   })
 const itemOf = ({ writes = [] }: Effects) => (writes[0] as Put).item
 const orders = () => itemsOf(runtime, 'order')
-const pending = () => asRecord(recordIn(runtime) as never) as PendingRecord
+const pending = () => asIdempotencyRecord(recordIn(runtime) as never) as PendingRecord
 /** Puts a pending record with another lease in place of the current one. */
 const stealLease = (lease_until: number) =>
   runtime.table.put({

@@ -1,7 +1,7 @@
 import { newId, startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import type { Failure } from '#shared/platform/base/failure.ts'
 import type { Decision, KeyedRun, Run, Saga } from '#shared/platform/idempotency/decision.ts'
-import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/record.ts'
+import { fingerprint, type KeyedRequest, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { create, replace } from '#shared/platform/table/table.ts'
 import type { MemoryRuntime } from '#test/support/memory-runtime.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { list, make, revoke, rotate } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startPaymentProvider } from '#test/support/payment-provider/payment-provider.ts'
@@ -22,9 +22,9 @@ afterAll(() => provider.stop())
 
 const operator = { table: service.table, clock, name: 'jane' }
 const scopes = ['orders:write', 'refunds:write', 'codes:write', 'discounts:verify']
-const newKey = (tenant: string) => make(operator, { tenant, name: 'a test', scopes })
+const newKey = (tenant: string) => createApiKey(operator, { tenant, name: 'a test', scopes })
 const rotated = (tenant: string, id: string, overlapSeconds?: number) =>
-  rotate(operator, { tenant, id, overlapSeconds })
+  rotateApiKey(operator, { tenant, id, overlapSeconds })
 const post = (key: string, path: string, body: object, idempotencyKey = 'k') =>
   service.call({
     method: 'POST',
@@ -34,7 +34,7 @@ const post = (key: string, path: string, body: object, idempotencyKey = 'k') =>
   })
 async function statesOf(tenant: string): Promise<string[]> {
   const states: string[] = []
-  for await (const { state } of list(service.table, tenant, clock)) states.push(state)
+  for await (const { state } of listApiKeys(service.table, tenant, clock)) states.push(state)
   return states
 }
 const refundsOf = (tenant: string) => provider.refunds().filter(({ account }) => account === `acct_${tenant}`)
@@ -135,7 +135,7 @@ describe('a key that is not active', () => {
   test('because it was revoked is not active again after its end', async () => {
     const { key_id } = await newKey('revoked')
     await rotated('revoked', key_id, 60)
-    await revoke(operator, 'revoked', key_id)
+    await revokeApiKey(operator, 'revoked', key_id)
     now += 60_001
     await expect(rotated('revoked', key_id, 60)).rejects.toThrow('not active')
     expect(await statesOf('revoked')).toEqual(['revoked', 'active'])
@@ -143,7 +143,7 @@ describe('a key that is not active', () => {
 
   test.each<[string, (id: string) => Promise<unknown>]>([
     ['rotated', (id) => rotated('raced-rotated', id, 60)],
-    ['revoked', (id) => revoke(operator, 'raced-revoked', id)],
+    ['revoked', (id) => revokeApiKey(operator, 'raced-revoked', id)],
   ])('because it is %s during a rotation is not rotated', async (how, end) => {
     const tenant = `raced-${how}`
     const { key_id } = await newKey(tenant)
@@ -156,7 +156,7 @@ describe('a key that is not active', () => {
       },
     }
     const keys = async () => (await service.items(tenant, 'api_key')).length
-    const racing = rotate({ ...operator, table: slow }, { tenant, id: key_id, overlapSeconds: 3600 })
+    const racing = rotateApiKey({ ...operator, table: slow }, { tenant, id: key_id, overlapSeconds: 3600 })
     await expect(racing).rejects.toThrow('not active')
     expect(await keys()).toBe(how === 'rotated' ? 2 : 1)
   })

@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { list, make, revoke, rotate, scopesOf } from '#bin/commands/api-keys/api-keys.ts'
+import {
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  scopesOf,
+} from '#bin/commands/api-keys/api-keys.ts'
 import { type RouteEntry, routes } from '#functions/routes.ts'
 import { tableUseOf } from '#lib/access/table-use.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
@@ -23,7 +29,7 @@ const operator = { table: service.table, clock, name: 'jane' }
 const scopes = [
   ...new Set(Object.values(localSettings['auth.operationScopes']).flatMap((scope) => scope ?? [])),
 ]
-const newKey = (tenant: string, name = 'a test') => make(operator, { tenant, name, scopes })
+const newKey = (tenant: string, name = 'a test') => createApiKey(operator, { tenant, name, scopes })
 const ordersBy = (key: string) => service.call({ path: '/v1/orders', headers: { 'X-Api-Key': key } })
 const unknown = '401 AUTH.invalid_credentials'
 
@@ -77,37 +83,37 @@ describe('an API key', () => {
     const { key, ...line } = await newKey('hidden')
     expect(line).toMatchObject({ tenant_id: 'hidden', name: 'a test', scopes, state: 'active' })
     const lines: unknown[] = []
-    for await (const one of list(service.table, 'hidden', clock)) lines.push(one)
+    for await (const one of listApiKeys(service.table, 'hidden', clock)) lines.push(one)
     expect(lines).toEqual([line])
     expect(JSON.stringify(lines)).not.toContain(readApiKey(key)?.secret)
   })
 
   test('without the scope of an operation is denied', async () => {
     const others = scopes.filter((scope) => scope !== localSettings['auth.operationScopes']['orders.list'])
-    const { key } = await make(operator, { tenant: 'narrow', name: 'n', scopes: others })
+    const { key } = await createApiKey(operator, { tenant: 'narrow', name: 'n', scopes: others })
     expect(outcome(await ordersBy(key))).toBe('403 AUTHZ.scope.token')
   })
 
   test('is revoked at once', async () => {
     const { key, ...line } = await newKey('revoked')
-    await revoke(operator, 'revoked', line.key_id)
+    await revokeApiKey(operator, 'revoked', line.key_id)
     expect(outcome(await ordersBy(key))).toBe(unknown)
-    await expect(revoke(operator, 'revoked', line.key_id)).rejects.toThrow('not active')
-    await expect(rotate(operator, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 })).rejects.toThrow(
-      'not active',
-    )
+    await expect(revokeApiKey(operator, 'revoked', line.key_id)).rejects.toThrow('not active')
+    await expect(
+      rotateApiKey(operator, { tenant: 'revoked', id: line.key_id, overlapSeconds: 1 }),
+    ).rejects.toThrow('not active')
   })
 
   test('that was rotated stays valid for the announced time, and its successor is valid at once', async () => {
     const tenant = 'changed'
     const { key, ...line } = await newKey(tenant)
-    const next = await rotate(operator, { tenant, id: line.key_id, overlapSeconds: 60 })
+    const next = await rotateApiKey(operator, { tenant, id: line.key_id, overlapSeconds: 60 })
     expect([next.scopes, next.name]).toEqual([line.scopes, line.name])
     now += 60_000
     expect([(await ordersBy(key)).status, (await ordersBy(next.key)).status]).toEqual([200, 200])
     now += 1
     expect([outcome(await ordersBy(key)), outcome(await ordersBy(next.key))]).toEqual([unknown, '200'])
-    const third = await rotate(operator, {
+    const third = await rotateApiKey(operator, {
       tenant,
       id: next.key_id,
       overlapSeconds: undefined,
@@ -116,7 +122,7 @@ describe('an API key', () => {
     expect([(await ordersBy(next.key)).status, (await ordersBy(third.key)).status]).toEqual([200, 200])
     const audit = await service.items(tenant, 'audit')
     expect(audit.map(({ actor_id, action, result }) => `${actor_id} ${action} ${result}`).toSorted()).toEqual(
-      ['jane api_key.make allow', 'jane api_key.rotate allow', 'jane api_key.rotate allow'],
+      ['jane api_key.create allow', 'jane api_key.rotate allow', 'jane api_key.rotate allow'],
     )
     for (const one of [key, next.key, third.key])
       expect(JSON.stringify(audit)).not.toContain(one.split('.')[2])

@@ -9,7 +9,7 @@ import {
   locate,
   mayShareWith,
   permissions,
-  reachOf,
+  tenantReachOf,
   tokenScopes,
 } from '#shared/platform/identity/authorize.ts'
 import type { Caller } from '#shared/platform/identity/caller.ts'
@@ -50,7 +50,7 @@ describe('the permissions of a role', () => {
     ['share', 'deny own any own'],
   ])('to %s are, for Viewer, Editor, Admin and Service: %s', (access, expected) => {
     const roles = ['Viewer', 'Editor', 'Admin', 'Service'] as const
-    expect(roles.map((role) => reachOf(role, access, 'Editor')).join(' ')).toBe(expected)
+    expect(roles.map((role) => tenantReachOf(role, access, 'Editor')).join(' ')).toBe(expected)
   })
 
   test('cover every kind of access above', () => {
@@ -58,11 +58,11 @@ describe('the permissions of a role', () => {
   })
 
   test('of Service are those of the role in the settings', () => {
-    expect(reachOf('Service', 'create', 'Viewer')).toBe('deny')
+    expect(tenantReachOf('Service', 'create', 'Viewer')).toBe('deny')
   })
 
   test('are none without a role', () => {
-    expect(reachOf(undefined, 'read', 'Editor')).toBe('deny')
+    expect(tenantReachOf(undefined, 'read', 'Editor')).toBe('deny')
   })
 })
 

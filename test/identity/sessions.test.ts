@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { list, revoke, type SessionLine } from '#bin/commands/tenants/sessions.ts'
+import { endSession, listSessions, type SessionLine } from '#bin/commands/tenants/sessions.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import {
   cookiesOf,
@@ -40,16 +40,16 @@ describe('a session', () => {
     const { headers, answer } = await newSession(service)
     const { session_id } = answer.json
     const lines: SessionLine[] = []
-    for await (const line of list(service.table, 'public', clock)) lines.push(line)
+    for await (const line of listSessions(service.table, 'public', clock)) lines.push(line)
     expect(lines.find((line) => line.session_id === session_id)).toMatchObject({ state: 'active' })
     expect(lines.find((line) => line.session_id === session_id)?.valid_until).toBe(
       new Date(now + 3_600_000).toISOString(),
     )
     expect(JSON.stringify(lines)).not.toContain('hash"')
-    await revoke(operator, 'public', session_id)
+    await endSession(operator, 'public', session_id)
     expect(outcome(await verifyDiscount(headers))).toBe(unknown)
-    await expect(revoke(operator, 'public', session_id)).rejects.toThrow('not active')
-    await expect(revoke(operator, 'public', crypto.randomUUID())).rejects.toThrow('no such')
+    await expect(endSession(operator, 'public', session_id)).rejects.toThrow('not active')
+    await expect(endSession(operator, 'public', crypto.randomUUID())).rejects.toThrow('no such')
     expect(await service.items('public', 'audit')).toContainEqual(
       expect.objectContaining({
         actor_id: 'jane',

@@ -17,7 +17,7 @@ try {
     if (index % 100 === 0) console.log(`chunk ${index}, which runs twice`)
     if (index % 100 === 0) await runTwice()
   })
-  const { counts } = large.operation.completion ?? {}
+  const { counts } = large.operation.result ?? {}
   console.log(`${large.fileMegabytes.toFixed(0)} MB, ${large.operation.chunks_total} chunks`)
   console.log(`counts ${JSON.stringify(counts)}; ${large.customers} customers are stored`)
   console.log(`${large.seconds.toFixed(0)} s: ${(rows / large.seconds).toFixed(0)} rows a second`)

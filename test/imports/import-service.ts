@@ -1,6 +1,6 @@
-import { completeImport, failImport } from '#shared/imports/end-import.ts'
+import { endImport } from '#shared/imports/end-import.ts'
+import type { ImportStep } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
-import type { ImportStep } from '#shared/imports/import-steps.ts'
 import { type Download, prepareImport } from '#shared/imports/prepare-import.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation, type OperationRef } from '#shared/operations/operation-store.ts'
@@ -46,7 +46,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     table,
     tableWithin: () => table,
     files: () => files,
-    // Nobody waits for a retry or for the pace of writes: sleeping puts the time of the steps forward.
+    // Nobody waits for a retry or for the rate of writes: sleeping puts the time of the steps forward.
     clock: options.clock ?? movableSystemClock(),
     budget: startBudget(systemClock, 600_000),
   }
@@ -65,8 +65,7 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
     const work: Record<ImportStep, (input: never) => Promise<unknown>> = {
       prepare: (input) => prepareImport(input, as('imports.prepare'), download),
       rows: (input) => importRows(input, as('imports.rows')),
-      complete: (input) => completeImport(input, as('imports.complete')),
-      fail: (input) => failImport(input, as('imports.fail')),
+      end: (input) => endImport(input, as('imports.end')),
     }
     return {
       invoke: (resource, input) => {
@@ -74,11 +73,6 @@ export async function startImports(options: ServiceOptions = {}): Promise<Import
         // Input and output of a function are JSON.
         const sent = JSON.parse(JSON.stringify(input))
         return around(step, sent, () => work[step](sent as never))
-      },
-      async read(_bucket, key) {
-        const parts: Uint8Array[] = []
-        for await (const bytes of files.read(key)) parts.push(bytes)
-        return Buffer.concat(parts).toString('utf8')
       },
       ...(waited && { waited }),
     }

@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os'
 import { App, Stack } from 'aws-cdk-lib'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { importDefinition } from '#lib/imports/import-definition.ts'
-import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { type ImportStep, importSteps } from '#shared/imports/import.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: states have any shape
 type Json = any
@@ -16,9 +15,7 @@ export function importStates(): Json {
     const functionArn = `arn:aws:lambda:eu-central-1:111122223333:function:${step}`
     return [step, LambdaFunction.fromFunctionArn(stack, step, functionArn)]
   })
-  const bucket = Bucket.fromBucketName(stack, 'Files', 'bucket')
-  const props = { functions: Object.fromEntries(functions), bucket }
-  return stack.resolve(importDefinition(stack, props).toGraphJson())
+  return stack.resolve(importDefinition(stack, Object.fromEntries(functions)).toGraphJson())
 }
 
 /** Returns the step that a task of `importStates` invokes. */

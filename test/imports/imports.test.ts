@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
-import { completeImport } from '#shared/imports/end-import.ts'
+import { endImport } from '#shared/imports/end-import.ts'
+import { chunkPartition } from '#shared/imports/import.ts'
 import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Table } from '#shared/platform/table/table.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startImports } from './import-service.ts'
 
@@ -126,32 +128,26 @@ describe('POST /imports', () => {
     ])
   })
 
-  test('reads the rejects of several chunks at the same time, and returns them in the order of the file', async () => {
-    const files = service.steps.files()
-    const isRejects = (key: string) => /^rejects\/.*\/\d{8}\.csv$/.test(key)
-    let begun = 0
-    let allBegun = () => {}
-    const together = new Promise<void>((resolve) => {
-      allBegun = resolve
-    })
-    async function* readTogether(...read: Parameters<typeof files.read>) {
-      if (isRejects(read[0])) {
-        begun += 1
-        if (begun === 3) allBegun()
-        await together
-      }
-      yield* files.read(...read)
-    }
-    const steps = { ...service.steps, files: () => ({ ...files, read: readTogether }) }
+  test('returns the rejects of several chunks in the order of the file, and the first of them in the result', async () => {
     const id = await begin('rejecting', `email\n${'bad\n'.repeat(1300)}`)
+    const { table } = service
+    const readRange: Table['readRange'] = (range) => table.readRange({ ...range, limit: 1 })
+    const inPages = new Proxy(table, {
+      get: (_, name) => (name === 'readRange' ? readRange : Reflect.get(table, name)),
+    })
     await service.run('rejecting', id, {
       around: (step, input, work) =>
-        step === 'complete' ? completeImport(input as OperationRef, steps) : work(),
+        step === 'end' ? endImport(input as OperationRef, { ...service.steps, table: inPages }) : work(),
     })
     const { bytes } = service.files.get(`rejects/${id}/rejects.csv`) as { bytes: Buffer }
     const rowsOfFile = bytes.toString().split('\r\n').slice(1, -1)
     expect(rowsOfFile).toEqual(rowsOfFile.map((_, n) => `${n + 1},VALIDATION.email,email`))
     expect(rowsOfFile).toHaveLength(1300)
+    const { rejectsShown } = service.settings['imports.result']
+    const { rejects } = (await service.read('rejecting', id)).json.result
+    expect(rejects.map(({ row }: { row: number }) => row)).toEqual(
+      Array.from({ length: rejectsShown }, (_, n) => n + 1),
+    )
   })
 
   test('fails as a whole with the reason if its header is not valid', async () => {
@@ -266,14 +262,22 @@ test('the entity tag of an operation with a link is weak: it ignores the signatu
   expect((await late.read('linked', json.operation_id)).headers.ETag).not.toBe(first.headers.ETag)
 })
 
-test('operations, audit records, chunks and the manifest contain no personal data', async () => {
+test('operations, audit records, chunks and rejects contain no personal data', async () => {
   const file = 'email,name\nsecret@person.example,Secret Person\nbad secret,Secret Person\n'
   const { operation_id: id } = await imported('private', file)
   const kept = [
     await service.items('private', 'operation'),
     await service.items('private', 'audit'),
     await service.items('private', 'file_reservation'),
-    service.files.get(`imports/${id}/chunks.json`)?.bytes.toString(),
+    (
+      await service.table.readRange({
+        partition: chunkPartition(id),
+        low: '0',
+        high: 'g',
+        descending: false,
+        limit: 9,
+      })
+    ).items,
     service.files.get(`rejects/${id}/rejects.csv`)?.bytes.toString(),
     service.lines,
   ]

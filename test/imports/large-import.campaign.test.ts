@@ -53,14 +53,14 @@ describe('an import of a file of 96 MB, of which some chunks run twice, one afte
 
   test('counts each row once', () => {
     const failed = badRows(rows)
-    expect(large.operation.completion?.counts).toEqual({ total: rows, succeeded: rows - failed, failed })
+    expect(large.operation.result?.counts).toEqual({ total: rows, succeeded: rows - failed, failed })
   })
 
   test('stores each customer once', () => {
     expect(large.customers).toBe(rows - badRows(rows))
   })
 
-  test.each(['prepare', 'rows', 'complete'] as const)(
+  test.each(['prepare', 'rows', 'end'] as const)(
     'needs hardly more memory in the step %s than one of a tenth of its size',
     (step) => {
       const grown = large.peakMegabytes[step] - canceled.peakMegabytes[step]
@@ -81,7 +81,7 @@ describe('an import that is canceled while its chunks run', () => {
   test('counts the rows of these chunks', () => {
     const counted = chunksBeforeCancel * rowsOfChunk
     const failed = badRows(counted)
-    expect(canceled.operation.completion?.counts).toEqual({
+    expect(canceled.operation.result?.counts).toEqual({
       total: counted,
       succeeded: counted - failed,
       failed,
@@ -89,6 +89,6 @@ describe('an import that is canceled while its chunks run', () => {
   })
 
   test('has stored the customers that it counts', () => {
-    expect(canceled.customers).toBe(canceled.operation.completion?.counts.succeeded)
+    expect(canceled.customers).toBe(canceled.operation.result?.counts.succeeded)
   })
 })

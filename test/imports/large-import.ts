@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream'
-import { GetObjectCommand } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { customerId } from '#shared/customers/customer-store.ts'
-import { type Chunk, fileKey } from '#shared/imports/import-files.ts'
-import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
+import { fileKey, type ImportStep, importSteps } from '#shared/imports/import.ts'
+import type { Chunk } from '#shared/imports/split-file.ts'
 import { newOperation, type Operation } from '#shared/operations/operation.ts'
 import { createOperation } from '#shared/operations/operation-store.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
@@ -24,8 +23,7 @@ const keysAtOnce = 100
 const folders: Record<ImportStep, string> = {
   prepare: 'imports/prepare-import',
   rows: 'imports/import-rows',
-  complete: 'imports/complete-import',
-  fail: 'imports/fail-import',
+  end: 'imports/end-import',
 }
 
 /** A file of customers, all of them new. */
@@ -128,10 +126,6 @@ export async function startLargeImports(settings: Settings): Promise<LargeImport
             const chunk = onChunk(input.chunk, { runTwice: call, cancel }).then(call)
             chunks.push(chunk)
             return chunk
-          },
-          async read(_bucket, Key) {
-            const { Body } = await s3.client.send(new GetObjectCommand({ Bucket: s3.bucket, Key }))
-            return Body?.transformToString() ?? ''
           },
         },
       )

@@ -6,8 +6,6 @@ type Any = any
 export interface MachineWorld {
   /** Executes a Task, identified by its Resource. */
   invoke(resource: string, input: Any): Promise<unknown>
-  /** Returns the text of an object that an ItemReader names. */
-  read(bucket: string, key: string): Promise<string>
   /** Called for a Wait, which then ends at once. */
   waited?(): Promise<void>
 }
@@ -62,8 +60,7 @@ async function runState(state: Any, input: Any, context: Any, world: MachineWorl
 
 async function runMap(state: Any, input: Any, context: Any, world: MachineWorld): Promise<unknown[]> {
   if (state.ItemProcessor.ProcessorConfig.Mode !== 'DISTRIBUTED') throw new Error('a distributed map')
-  const { Bucket, Key } = template(state.ItemReader.Parameters, input, context)
-  const items: Any[] = JSON.parse(await world.read(Bucket, Key))
+  const items: Any[] = valueAt(state.ItemsPath, input)
   const waiting = items.map((item, index) => ({ item, index }))
   const results: unknown[] = []
   let broken: unknown
@@ -84,14 +81,13 @@ async function runMap(state: Any, input: Any, context: Any, world: MachineWorld)
   }
   await Promise.all(Array.from({ length: Math.min(state.MaxConcurrency, 4) }, next))
   if (broken !== undefined) throw broken
-  if (JSON.stringify(results).length > 256 * 1024) throw new Error('States.DataLimitExceeded')
   return results
 }
 
 async function withRetry(state: Any, input: Any, attempt: () => Promise<unknown>) {
   for (let again = 0; ; again += 1) {
     try {
-      const output = placed(state.ResultPath, input, await attempt())
+      const output = placed(state.ResultPath, input, limited(await attempt()))
       return { data: state.OutputPath === null ? {} : output, name: state.Next }
     } catch (thrown) {
       if (thrown instanceof Stopped) throw thrown
@@ -111,6 +107,12 @@ function attemptsAfter({ name }: Error, state: Any): number {
     retries.find(({ ErrorEquals }) => ErrorEquals.includes(name) || ErrorEquals.includes('States.ALL'))
       ?.MaxAttempts ?? 0
   )
+}
+
+/** Returns the result of a state, which has a size limit. */
+function limited(result: unknown): unknown {
+  if ((JSON.stringify(result) ?? '').length > 256 * 1024) throw new Error('States.DataLimitExceeded')
+  return result
 }
 
 function placed(path: string | null | undefined, input: Any, result: unknown): Any {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { chunkRows } from '#shared/imports/chunk-rows.ts'
-import type { Chunk } from '#shared/imports/import-files.ts'
-import { type FileLimits, fileLimits, type SplitFile, splitFile } from '#shared/imports/split-file.ts'
-import { linesOf, readLines } from '#shared/platform/formats/csv-reader.ts'
+import { type Chunk, type FileLimits, fileLimits, splitFile } from '#shared/imports/split-file.ts'
+import { linesOf, readLines, streamRows } from '#shared/platform/formats/csv-reader.ts'
+import { largestMaxRows } from '#shared/settings/register/workflows.ts'
 import { runs } from '#test/support/runs.ts'
 import { localSettings } from '#test/support/settings.ts'
 import { anyText } from '../formats/any-text.ts'
@@ -17,15 +16,10 @@ async function* inPieces(bytes: Buffer, size: number) {
 
 async function split(file: string | Buffer, size: Partial<typeof generous> = {}, pieces = 1e6) {
   const bytes = Buffer.from(file as string)
-  const chunks: Chunk[] = []
   const { rows, bytes: chunkBytes, rowBytes, maxRows } = { ...generous, ...size }
   const limits: FileLimits = { chunk: { rows, bytes: chunkBytes }, rowBytes, maxRows }
-  const splitting = splitFile(inPieces(bytes, pieces), shape, limits)
-  for (;;) {
-    const { done, value } = await splitting.next()
-    if (done) return { bytes, chunks, file: value as SplitFile }
-    chunks.push(value as Chunk)
-  }
+  const { columns, chunks } = await splitFile(inPieces(bytes, pieces), shape, limits)
+  return { bytes, columns, chunks, rows: chunks.reduce((sum, chunk) => sum + chunk.rows, 0) }
 }
 
 describe('the chunks of a file', () => {
@@ -43,12 +37,13 @@ describe('the chunks of a file', () => {
         async (rows, perChunk, bytesPerChunk, pieces, rowBytes) => {
           const text = `email,name\n${rows}`
           const size = { rows: perChunk, bytes: bytesPerChunk, rowBytes }
-          const { bytes, chunks, file } = await split(text, size, pieces)
+          const file = await split(text, size, pieces)
+          const { bytes, chunks } = file
           const whole = linesOf(bytes, rowBytes).slice(1)
           const rowsOf = ({ from, to }: Chunk) => linesOf(bytes.subarray(from, to), rowBytes)
           const apart = chunks.flatMap(rowsOf)
           expect(apart).toEqual(whole)
-          expect(file).toEqual({ columns: ['email', 'name'], chunks: chunks.length, rows: whole.length })
+          expect([file.columns, file.rows]).toEqual([['email', 'name'], whole.length])
           let next = 1
           for (const [index, chunk] of chunks.entries()) {
             expect(chunk).toMatchObject({ index, row: next })
@@ -78,7 +73,7 @@ describe('the chunks of a file', () => {
             Buffer.byteLength(line) > rowBytes ? undefined : line,
           )
           const read: (string | undefined)[] = []
-          for await (const { text } of chunkRows(inPieces(bytes, pieces), rowBytes)) read.push(text)
+          for await (const { text } of streamRows(inPieces(bytes, pieces), rowBytes)) read.push(text)
           expect(read).toEqual(expected)
         },
       ),
@@ -93,10 +88,10 @@ describe('the chunks of a file', () => {
       lines[row - 1] = `user${row}@example.com,"Jones`
       const rowBytes = fileLimits(localSettings).rowBytes
       const text = `email,name\n${lines.join('\n')}\n`
-      const { bytes, chunks, file } = await split(text, { rows: 500, rowBytes }, 1000)
-      expect([file.rows, chunks.map(({ rows }) => rows)]).toEqual([1200, [500, 500, 200]])
+      const { bytes, chunks, columns, rows: total } = await split(text, { rows: 500, rowBytes }, 1000)
+      expect([total, chunks.map(({ rows }) => rows)]).toEqual([1200, [500, 500, 200]])
       const read = chunks.flatMap(({ from, to, row: first }) =>
-        readLines(linesOf(bytes.subarray(from, to), rowBytes), file.columns, first),
+        readLines(linesOf(bytes.subarray(from, to), rowBytes), columns, first),
       )
       expect(read.filter(({ problem }) => problem).map((bad) => bad.row)).toEqual([row])
     },
@@ -104,9 +99,9 @@ describe('the chunks of a file', () => {
 
   test('are no longer than their limit and one row, however many blank rows the file has', async () => {
     const blanks = '\n'.repeat(1000)
-    const { chunks, file } = await split(`email\na\n${blanks}b\n${blanks}`, { bytes: 100 })
+    const { chunks, rows } = await split(`email\na\n${blanks}b\n${blanks}`, { bytes: 100 })
     for (const { from, to } of chunks) expect(to - from).toBeLessThanOrEqual(102)
-    expect(file.rows).toBe(2)
+    expect(rows).toBe(2)
   })
 
   test('end with the row that reaches one of their sizes', async () => {
@@ -128,12 +123,12 @@ describe('the chunks of a file', () => {
     ['one row that is as long as all of it', `a\n${'a'.repeat(190_000)}\na\n`],
   ]
 
-  test.each(files)('are at most 2,000 in a file of %s, and their list is below 256 KB', async (_, rows) => {
+  test.each(files)('are at most 2,000 in a file of %s, and their list is below 256 KB', async (_, body) => {
     const { chunk, ...limits } = fileLimits(few, { rows: 1, bytes: 1 })
-    const { chunks, file } = await split(`email\n${rows}`, { ...chunk, ...limits })
-    expect(file.chunks).toBeLessThanOrEqual(2000)
+    const { chunks } = await split(`email\n${body}`, { ...chunk, ...limits })
+    expect(chunks.length).toBeLessThanOrEqual(2000)
     // The numbers of the largest file have up to seven digits more.
-    expect(JSON.stringify(chunks).length + file.chunks * 3 * 7).toBeLessThan(256 * 1024)
+    expect(JSON.stringify(chunks).length + chunks.length * 3 * 7).toBeLessThan(256 * 1024)
   })
 
   test('would be at most 2,000 in the largest file of the profile', () => {
@@ -148,25 +143,16 @@ describe('the chunks of a file', () => {
     expect(chunk).toEqual({ rows: 50, bytes: 64 * 1024 })
   })
 
-  test('are found while the file is read, of which two pieces at most are in advance', async () => {
-    const line = Buffer.from('someone@example.com,Some One\n')
-    const piece = Buffer.concat(Array.from({ length: 1000 }, () => line))
-    let produced = 0
-    async function* file() {
-      yield Buffer.from('email,name\n')
-      for (let thousand = 0; thousand < 50; thousand += 1) {
-        produced += piece.length
-        yield piece
-      }
+  test('of the largest file that a profile permits have so few rows that their rejects fit in an item', () => {
+    const { chunk } = fileLimits({ ...localSettings, 'imports.maxRows': largestMaxRows })
+    const longest = {
+      row: largestMaxRows,
+      code: 'VALIDATION.datetime.timezone_required',
+      field: 'created_at',
     }
-    let chunks = 0
-    const limits = { ...fileLimits(localSettings), chunk: { rows: 500, bytes: 1e6 } }
-    for await (const { rows, to } of splitFile(file(), shape, limits)) {
-      chunks += 1
-      expect(rows).toBe(500)
-      expect(produced - to).toBeLessThanOrEqual(2 * piece.length)
-    }
-    expect(chunks).toBe(100)
+    // The size of an item is that of its names and values, and a few bytes for each (DynamoDB).
+    const bytes = JSON.stringify(longest).length
+    expect(chunk.rows * bytes).toBeLessThan(400 * 1024)
   })
 })
 

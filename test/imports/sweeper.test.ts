@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { endAbandoned, type SweepResult } from '#shared/operations/end-abandoned.ts'
+import { endAbandoned, type SweptOperations } from '#shared/operations/end-abandoned.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
 import { type ImportService, startImports } from './import-service.ts'
@@ -31,7 +31,7 @@ async function begin(tenant: string, operations: number): Promise<string[]> {
 }
 
 /** Runs the sweeper so many minutes after the first call: runs of successive minutes check tenants in turn. */
-function sweep(minutes: number, stepMilliseconds = 0): Promise<SweepResult> {
+function sweep(minutes: number, stepMilliseconds = 0): Promise<SweptOperations> {
   start ??= Date.now()
   let now = start + minutes * 60_000
   const clock = {

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints } from '#lib/functions/function-names.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { naming } from '#test/support/naming.ts'
 import { publishedProfile } from './published-profile.ts'
@@ -87,8 +87,8 @@ test('two syntheses of the same sources and settings are equal, regardless of th
   expect(Object.keys(first ?? {})).toHaveLength(1 + templates.length)
   expect(second).toEqual(first)
   const hashes = Object.keys(JSON.parse(first?.['commerce-prod.assets.json'] ?? '').files)
-  expect(hashes.length).toBeGreaterThan(Object.keys(functionEntries()).length)
-  for (const name of Object.keys(functionEntries())) {
+  expect(hashes.length).toBeGreaterThan(Object.keys(entryPoints()).length)
+  for (const name of Object.keys(entryPoints())) {
     expect(existsSync(join(scratch, 'first/functions', name, 'index.mjs'))).toBe(true)
   }
   const { outputs } = JSON.parse(await readFile(join(scratch, 'first/functions/metafile.json'), 'utf8'))

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
-import { functionEntries, pascalCase, unknownRoute } from '#lib/functions/function-entries.ts'
+import { entryPoints, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { reservedConcurrency, stageNamed } from '#lib/stage.ts'
 import { refusalMilliseconds } from '#shared/login/sign-in.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
@@ -29,7 +29,7 @@ const slow = [
   'codes.import',
   'imports.create',
 ]
-const background = [...queued, ...streamed, ...steps.filter(({ step }) => step !== 'fail'), unknownRoute]
+const background = [...queued, ...streamed, ...steps, unknownRoute]
 const limited = [...slow, ...background.map(({ name }) => name)]
 
 describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) => {
@@ -84,7 +84,7 @@ describe.each(Object.entries(stages))('on %s', (stage, { template, settings }) =
 
   test('the reservations are those that are checked against the quota', () => {
     const concurrency = reservedConcurrency(stageNamed(stage), settings) ?? {}
-    expect(Object.keys(functionEntries())).toEqual(expect.arrayContaining(Object.keys(concurrency)))
+    expect(Object.keys(entryPoints())).toEqual(expect.arrayContaining(Object.keys(concurrency)))
     expect([...reserved].sort()).toEqual(
       Object.entries(concurrency)
         .map(([name, slots]) => [pascalCase(name), slots])
@@ -116,7 +116,7 @@ describe('a profile is refused', () => {
       { 'imports.inProgressPerTenant': 5 },
       { 'imports.inProgressPerTenant': 6 },
       'imports.inProgressPerTenant … 6 … imports.prepare … 5',
-      'imports.inProgressPerTenant … 6 … imports.complete … 5',
+      'imports.inProgressPerTenant … 6 … imports.end … 5',
       'imports.inProgressPerTenant … 30 … imports.rows … 5',
     ],
     [

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
 import { looks } from '#lib/monitoring/looks.ts'
 import { busiestQueries } from '#lib/monitoring/saved-queries.ts'
@@ -31,7 +31,7 @@ test.each([
   const sources = query.match(/SOURCE/g)?.length
   const handlers = new Set([
     ...routes.map((entry) => functionOf(entry).name),
-    ...[preflight.name, unknownRoute.name],
+    ...[corsPreflight.name, unknownRoute.name],
   ])
   expect([view, sources]).toEqual(['table', handlers.size])
   for (const name of handlers) expect(query).toMatch(new RegExp(`${pascalCase(name)}Log`))

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { alarmDefinitions } from '#lib/monitoring/alarm-definitions.ts'
+import { looks } from '#lib/monitoring/looks.ts'
 import { withDomain } from './stage-settings.ts'
 import { idsOf, propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const deployment = read('docs/deployment.md')
 const operations = read('docs/operations.md')
-const pages = [read('README.md'), deployment, operations].join('\n')
+const pages = [read('README.md'), deployment, operations, read('docs/scaling.md')].join('\n')
 
 const { template, watch } = await templatesOf('prod', { changes: withDomain })
 const unique = (pattern: RegExp, text: string) => [
@@ -35,15 +37,10 @@ describe('the pages on deployment and operation', () => {
     expect(pages).not.toContain('describe-stack-resources')
   })
 
-  const alarmed = [...pages.matchAll(/^\| Alarm \|.*\n\|[-| ]+\|\n((?:\|.*\n)+)/gm)].flatMap(
-    ([, rows = '']) => rows.split('\n').flatMap((row) => unique(/`([A-Z]\w+)`/g, row.split('|')[1] ?? '')),
-  )
+  const noticing = /`([A-Z]\w+(?:Differ|Disabled|Failing|Late|Long|Lost|Missing|NotRunning|Present|Silent))`/g
 
-  test.each(alarmed)('list the alarm %s, which exists', (name) => {
-    const known = resourcesOf(watch, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) =>
-      Properties.AlarmName.split('-').at(-1),
-    )
-    expect(known.some((one) => one.endsWith(name))).toBe(true)
+  test.each(unique(noticing, pages))('name the alarm %s, which exists', (name) => {
+    expect([...alarmDefinitions, ...looks].map(({ id }) => id)).toContain(name)
   })
 })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { routes } from '#functions/routes.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { validMilliseconds } from '#shared/otp/code-item.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'

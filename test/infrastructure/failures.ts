@@ -1,7 +1,7 @@
 import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
 import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -99,7 +99,7 @@ const ofRequests: readonly Failure[] = [
       signals: crashing(functionOf(entry).name),
     }),
   ),
-  ...[preflight, unknownRoute].map(
+  ...[corsPreflight, unknownRoute].map(
     ({ name }): Failure => ({
       kind: 'Any other function behind the gateway crashes',
       before: 3,
@@ -440,7 +440,7 @@ const ofTheRest: readonly Failure[] = [
     kind: 'The service stops sending to a subscriber',
     before: 1,
     look: 'Alerts',
-    givenUp: 'Only the owner of the subscriber can repair it, and its events are held.',
+    givenUp: 'Only the owner of the subscriber can repair it, and its events are suspended.',
     signals: [alert('SUBSCRIBER_DISABLED')],
   },
   {
@@ -448,7 +448,7 @@ const ofTheRest: readonly Failure[] = [
     before: 16,
     look: 'Pending refunds and imports: age of the oldest (s)',
     givenUp:
-      'Late retries and held events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
+      'Late retries and suspended events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
     signals: [age('deliveries', seconds)],
   },
   {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { functionOf, routes } from '#functions/routes.ts'
-import { pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
+import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 
 const { template, settings } = await templatesOf('prod')
 const { template: bypassing } = await templatesOf('prod', { bypassesRollout: true })
 const ofRoutes = routes.map((entry) => functionOf(entry).name)
-const behindGateway = [...new Set([...ofRoutes, preflight.name, unknownRoute.name])].map(pascalCase)
+const behindGateway = [...new Set([...ofRoutes, corsPreflight.name, unknownRoute.name])].map(pascalCase)
 const ids = [...behindGateway].sort()
 
 test('the gateway can invoke functions through their aliases only', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { steps } from '#functions/steps.ts'
-import { pascalCase } from '#lib/functions/function-entries.ts'
-import { chunksAtOnce, importSteps } from '#shared/imports/import-steps.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
+import { chunksAtOnce, importSteps } from '#shared/imports/import.ts'
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 import { propertiesOf, templatesOf } from './synthesis.ts'
 
@@ -30,24 +30,20 @@ describe('the import workflow', () => {
     ])
   })
 
-  const caught = tasks.filter(([name]) => name !== 'Chunk' && name !== 'Fail')
+  const caught = tasks.filter(([name]) => name !== 'ImportRows' && name !== 'EndFailed')
   test.each([...caught, ['Rows', rows]])('ends as failed if %s fails', (_, state) => {
-    expect(state.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'Fail' }])
+    expect(state.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.fault', Next: 'EndFailed' }])
   })
 
-  test('runs the chunks of the manifest in parallel, and discards their results', () => {
+  test('runs the chunks of the file in parallel, and discards their results', () => {
     expect(rows).toMatchObject({
       MaxConcurrency: chunksAtOnce,
-      ItemReader: {
-        Resource: expect.stringMatching(/:states:::s3:getObject$/),
-        ReaderConfig: { InputType: 'JSON' },
-        Parameters: { Bucket: '<Files>' },
-      },
+      ItemsPath: '$.result.chunks',
       ItemProcessor: { ProcessorConfig: { Mode: 'DISTRIBUTED', ExecutionType: 'STANDARD' } },
       ResultPath: null,
       Retry: [{ MaxAttempts: 2 }],
     })
-    expect(ofChunk['Chunk ended']).toEqual({ Type: 'Succeed', OutputPath: null })
+    expect(ofChunk.Imported).toEqual({ Type: 'Succeed', OutputPath: null })
   })
 
   const machine = (kind: string, end: string) =>
@@ -61,13 +57,12 @@ describe('the import workflow', () => {
   const runs = [machine('execution', '/Rows:*'), machine('execution', ':*')]
   const rights: Record<string, unknown> = {
     'lambda:InvokeFunction': steps.map(({ name }) => `<${pascalCase(name)}Live>`).toSorted(),
-    's3:GetObject': '<Files.Arn>/imports/*',
     'states:DescribeExecution': runs,
     'states:StartExecution': machine('stateMachine', ''),
     'states:StopExecution': runs,
   }
 
-  test.each(Object.entries(rights))('may call %s for its own steps, files and runs only', (action, on) => {
+  test.each(Object.entries(rights))('may call %s for its own steps and runs only', (action, on) => {
     expect(granted.get(action)).toEqual(on)
   })
 

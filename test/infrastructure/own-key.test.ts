@@ -79,7 +79,6 @@ describe('a role can use the key', () => {
     ['runs', 'kms:EncryptionContext:aws:states:stateMachineArn', arn, both],
     ['runs of the map', 'kms:EncryptionContext:aws:states:stateMachineArn', `${arn}/Rows`, both],
     ['the start of the map', viaService, 'states.<AWS::Region>.amazonaws.com', both],
-    ['manifests', viaService, 's3.<AWS::Region>.amazonaws.com', 'kms:Decrypt'],
   ])('of the workflow for %s', (_, key, value, actions) => {
     const { asking = [] } = policies.find(({ id }) => id === ofMachine) ?? {}
     const found = asking.filter(({ Condition }) => Condition?.StringEquals?.[key] === value)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
-import { functionEntries, functionOutput, pascalCase } from '#lib/functions/function-entries.ts'
+import { entryPoints, functionOutput, pascalCase } from '#lib/functions/function-names.ts'
 import { releaseOf } from '#lib/functions/release.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
 
-const names = Object.keys(functionEntries())
+const names = Object.keys(entryPoints())
 const aliasOf = (name: string) => `<${pascalCase(name)}Live>`
 /** The aliases of functions anywhere in a value. */
 const aliasesIn = (value: unknown) => [...new Set(JSON.stringify(value).match(/<\w+Live>/g))].sort()
@@ -40,7 +40,7 @@ describe.each(Object.entries(deployed))('on the stage %s', (_stage, { template }
   })
 
   test('the workflow invokes aliases', () => {
-    const steps = names.filter((name) => /^imports\.(prepare|rows|complete|fail)$/.test(name))
+    const steps = names.filter((name) => /^imports\.(prepare|rows|end)$/.test(name))
     expect(aliasesIn(propertiesOf(template, 'ImportMachine'))).toEqual(steps.map(aliasOf).sort())
   })
 

@@ -1,4 +1,4 @@
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { propertiesOf, type Template } from './synthesis.ts'
 
 export interface Statement {

@@ -3,8 +3,8 @@ import { functionOf, routes } from '#functions/routes.ts'
 import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import type { Right } from '#lib/access/rights.ts'
-import { functionEntries, pascalCase, preflight, unknownRoute } from '#lib/functions/function-entries.ts'
-import { importSteps } from '#shared/imports/import-steps.ts'
+import { corsPreflight, entryPoints, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
+import { importSteps } from '#shared/imports/import.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { TableCall } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
@@ -14,12 +14,12 @@ const { template, settings } = await templatesOf('prod')
 
 /** Each function with its permissions: those of its routes. */
 const declared = declaredUses(settings)
-for (const { name } of [preflight, unknownRoute]) declared.set(name, { uses: new Set(), table: {} })
+for (const { name } of [corsPreflight, unknownRoute]) declared.set(name, { uses: new Set(), table: {} })
 const functions = Array.from(declared, ([name, { uses, table }]) => ({ name, uses: [...uses], table }))
 
 describe('functions', () => {
   test('there is one for each method of a path and each subscription, for preflight and for unknown routes', () => {
-    expect(Object.keys(functionEntries()).sort()).toEqual(functions.map(({ name }) => name).sort())
+    expect(Object.keys(entryPoints()).sort()).toEqual(functions.map(({ name }) => name).sort())
     expect(idsOf(template, 'AWS::Lambda::Function')).toHaveLength(functions.length)
   })
 

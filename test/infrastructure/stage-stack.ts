@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { CommerceStack } from '#lib/commerce-stack.ts'
-import { type FunctionCodes, functionEntries } from '#lib/functions/function-entries.ts'
+import { entryPoints, type FunctionCodes } from '#lib/functions/function-names.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { featureFlags } from './feature-flags.ts'
 import { scratchFolder } from './scratch-folder.ts'
@@ -37,6 +37,6 @@ function stubs(codeShas: Record<string, string> = {}): FunctionCodes {
   const directory = scratchFolder()
   writeFileSync(join(directory, 'index.mjs'), 'export const handler = async () => {}\n')
   return Object.fromEntries(
-    Object.keys(functionEntries()).map((name) => [name, { directory, codeSha: codeShas[name] ?? name }]),
+    Object.keys(entryPoints()).map((name) => [name, { directory, codeSha: codeShas[name] ?? name }]),
   )
 }

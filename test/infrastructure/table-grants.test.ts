@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { paceKey } from '#shared/imports/pace.ts'
+import { writeRateKey } from '#shared/imports/limit-rate.ts'
 import { backloggedTenantsKey } from '#shared/platform/idempotency/backlog.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { entities, keyOf, type PartitionKind, pendingKeyOf } from '#shared/platform/table/keys.ts'
@@ -42,7 +42,7 @@ const samples = new Map<PartitionKind, string>([
   ['pending-saga', pendingKeyOf('pending-saga', 'x').pk],
   ['backlogged-tenants', backloggedTenantsKey.pk],
   ['blocked-tenants', blockedTenantsKey.pk],
-  ['import_pace', paceKey.pk],
+  ['import_rate', writeRateKey.pk],
   ['restored', restoredKey.pk],
   ['subscribed-tenants', subscribedTenantsKey.pk],
 ])

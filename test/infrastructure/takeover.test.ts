@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { expect, test } from '@jest/globals'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { digitsOf } from '#shared/otp/code-digits.ts'
 import { findMail, mailKey, openMail, sealMail } from '#shared/otp/code-mail.ts'
 import { sendCode } from '#shared/otp/send-code.ts'

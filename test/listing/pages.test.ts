@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { orderListing } from '#shared/orders/order-listing.ts'
 import { firstIdAt, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { type ListQuery, parseListQuery } from '#shared/platform/listing/list-query.ts'
-import type { Operator } from '#shared/platform/listing/listing.ts'
+import type { FilterOperator } from '#shared/platform/listing/listing.ts'
 import type { ListRead } from '#shared/platform/listing/read-index.ts'
 import { matches } from '#shared/platform/listing/read-page.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -106,7 +106,7 @@ describe('an item', () => {
   const isListed = (changes: object, query: Partial<ListQuery> = {}) =>
     matches({ ...item, ...changes }, { ...all, ...query }, codeListing, ['code', 'type'])
 
-  test.each<[Operator, number[], boolean]>([
+  test.each<[FilterOperator, number[], boolean]>([
     ['eq', [3], true],
     ['eq', [4], false],
     ['in', [1, 3], true],

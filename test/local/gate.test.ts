@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Engine, ownHeaders, startEngine } from '#bin/local/engine.ts'
+import { type Engine, engineHeaders, startEngine } from '#bin/local/engine.ts'
 import { installEngine, isEngineInstalled } from '#bin/local/engine-install.ts'
 import type { LocalAws } from '#bin/local/environment.ts'
 import { directoryOf } from '#bin/local/local-service.ts'
@@ -285,7 +285,7 @@ describe('a link to a file', () => {
 
 describe('the paths of the engine itself', () => {
   test('are served with the secret of the run', async () => {
-    expect((await send({ path: '/_ministack/health', headers: ownHeaders(aws) })).status).toBe(200)
+    expect((await send({ path: '/_ministack/health', headers: engineHeaders(aws) })).status).toBe(200)
   })
 
   test.each<[string, Sent]>([
@@ -302,7 +302,7 @@ describe('the paths of the engine itself', () => {
 test('every request target gets a response', async () => {
   const targets = specialTargets.flatMap((target) => [target, api + target])
   expect(await responsesTo(`127.0.0.1:${port}`, targets)).toBe(targets.length)
-  expect((await send({ path: '/_ministack/health', headers: ownHeaders(aws) })).status).toBe(200)
+  expect((await send({ path: '/_ministack/health', headers: engineHeaders(aws) })).status).toBe(200)
 })
 
 describe('the address of a caller', () => {

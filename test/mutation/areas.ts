@@ -13,8 +13,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/refunds/stripe-provider.test.ts', 'test/refunds/stripe-retries.test.ts'],
   },
   reconciliation: {
-    sources: ['shared/refunds/{difference,reconcile,reconcile-daily,stripe-records}.ts'],
-    tests: ['test/refunds/{difference,reconcile,reconcile-daily,stripe-records}.test.ts'],
+    sources: ['shared/refunds/{difference,reconcile,reconcile-daily,list-stripe-refunds}.ts'],
+    tests: ['test/refunds/{difference,reconcile,reconcile-daily,list-stripe-refunds}.test.ts'],
   },
   money: {
     sources: ['shared/discounts/{amount-off,cart-discounts}.ts', 'shared/carts/cart.ts'],

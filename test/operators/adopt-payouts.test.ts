@@ -2,16 +2,16 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payouts.ts'
 import { rangeOf } from '#bin/commands/refunds/refunds.ts'
 import { newId, startBudget } from '#shared/platform/base/clock.ts'
-import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { claimPayout } from '#shared/refunds/payout-claim.ts'
-import type { ProviderRecords, ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from '#shared/refunds/provider-refunds.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { findRefund, startWrites } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import { apply } from '#test/refunds/apply.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -34,7 +34,7 @@ beforeEach(() => {
 })
 
 const accountOf = (payout: ProviderRefund) => (former.has(payout) ? 'acct_former' : account)
-const records: ProviderRecords = {
+const providerRefunds: ProviderRefunds = {
   async *list({ account: asked, from, to }) {
     const listed = payouts.filter((payout) => {
       const { createdAt } = payout
@@ -88,8 +88,8 @@ function opened() {
   const now = clock.now() + minute
   return {
     range: { tenant, account, accounts: [account, 'acct_former'], from: now - 60 * minute, to: now },
-    adopting: { operator: { table, clock, name: 'jane' }, records, budget, settings },
-    sources: { table, records, budget },
+    adopting: { operator: { table, clock, name: 'jane' }, providerRefunds, budget, settings },
+    sources: { table, providerRefunds, budget },
   }
 }
 async function adopt() {
@@ -141,7 +141,7 @@ describe('a payout of a refund that is gone', () => {
   })
 
   test('publishes its event', () => {
-    const events = itemsOf('refund').flatMap((item) => publishedEvents(item))
+    const events = itemsOf('refund').flatMap(eventsOf)
     expect(events).toMatchObject([{ type: 'refund.succeeded', data: { id: refund.id, tenant_id: tenant } }])
   })
 

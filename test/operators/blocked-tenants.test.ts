@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
+import type { Operator } from '#bin/commands/stack/operator-audit.ts'
 import { blockTenant, maxBlockedTenants, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
-import type { Operator } from '#bin/commands/tenants/tenant-records.ts'
-import { findOperation, transition } from '#shared/operations/operation-store.ts'
+import { findOperation, moveOperation } from '#shared/operations/operation-store.ts'
 import { type Clock, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -334,7 +334,7 @@ describe('a purge of a tenant in use', () => {
 
   test('cancels a running import, and waits for its end', async () => {
     const { service, clock, ref, operation } = await runningImport()
-    await service.table.transact([transition(operation, 'start', clock.now())])
+    await service.table.transact([moveOperation(operation, 'start', clock.now())])
     const states: unknown[] = []
     const sleep: Clock['sleep'] = async (milliseconds) => {
       clock.advance(milliseconds)
@@ -350,7 +350,7 @@ describe('a purge of a tenant in use', () => {
 
   test('stops if an import does not end, and leaves the tenant blocked', async () => {
     const { service, clock, operation } = await runningImport()
-    await service.table.transact([transition(operation, 'start', clock.now())])
+    await service.table.transact([moveOperation(operation, 'start', clock.now())])
     const purging = purgeTenant({ table: service.table, clock, name: 'jane' }, 'acme', { withAudit: false })
     await expect(purging).rejects.toThrow(
       '1 imports and 0 refunds of acme do not end. acme stays blocked: repeat the purge, or let its callers in again with `tenants unblock acme`',

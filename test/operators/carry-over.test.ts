@@ -1,14 +1,14 @@
 import type { TableDescription } from '@aws-sdk/client-dynamodb'
 import { BatchWriteCommand, DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { make as makeKey, revoke, rotate } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey, revokeApiKey, rotateApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { liftHold, setHold } from '#bin/commands/holds/legal-holds.ts'
 import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/restore/carry-over.ts'
+import type { Operator } from '#bin/commands/stack/operator-audit.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
-import type { Operator } from '#bin/commands/tenants/tenant-records.ts'
 import { cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
@@ -212,11 +212,11 @@ describe('the legal holds that are carried over', () => {
     // What stands at the time of the restore is in both tables.
     for (const one of [source, target]) {
       await one.table.put({ item: { ...order, id: order.sk, tenant_id: 'acme' }, condition: 'none' })
-      await setHold(one, hold('released', 'tenant'))
+      await setHold(one, hold('lifted', 'tenant'))
       await setHold(one, hold('acme', 'tenant'))
       await setHold(one, hold('purged', 'tenant'))
     }
-    await liftHold(source, hold('released', 'tenant'))
+    await liftHold(source, hold('lifted', 'tenant'))
     await liftHold(source, hold('acme', 'tenant'))
     await liftHold(source, hold('purged', 'tenant'))
     await deleteTenant(source, 'purged', { withAudit: true })
@@ -235,7 +235,7 @@ describe('the legal holds that are carried over', () => {
     expect(sorted(tables.target)).toEqual(sorted(tables.source))
   })
 
-  test('are counted, as are those that were released', () => {
+  test('are counted, as are those that were lifted', () => {
     // The number of the holds of a tenant is an item, too.
     expect(carried).toContainEqual({ items: 'legal_hold', copied: 5, removed: 4 })
   })
@@ -244,11 +244,11 @@ describe('the legal holds that are carried over', () => {
     await expect(purge('later')).rejects.toThrow('under legal hold')
   })
 
-  test('refuse no purge once they were released', async () => {
-    expect(await purge('released')).toMatchObject({ order: 0 })
+  test('refuse no purge once they were lifted', async () => {
+    expect(await purge('lifted')).toMatchObject({ order: 0 })
   })
 
-  test('refuse no purge of a tenant that was purged after their release', async () => {
+  test('refuse no purge of a tenant that was purged after they were lifted', async () => {
     expect(await purge('purged')).toMatchObject({ order: 0 })
   })
 })
@@ -269,7 +269,7 @@ describe('what people decided after the time of the restore', () => {
     const source = await createTable()
     target = await createTable()
     const [now, then] = [operatorOf(source), operatorOf(target)]
-    const make = (name: string) => makeKey(now, { tenant: acme, name, scopes: ['codes:read'] })
+    const make = (name: string) => createApiKey(now, { tenant: acme, name, scopes: ['codes:read'] })
     const [revoked, rotated, active] = [await make('revoked'), await make('rotated'), await make('active')]
     const session = (id: string, state: string): Item => ({
       ...keyOf(acme, 'session', id),
@@ -292,8 +292,8 @@ describe('what people decided after the time of the restore', () => {
     // The restored table has all of it.
     for (const item of await itemsOf(source)) await then.table.put({ item, condition: 'none' })
 
-    await revoke(now, acme, revoked.key_id)
-    const rotation = await rotate(now, { tenant: acme, id: rotated.key_id, overlapSeconds: 60 })
+    await revokeApiKey(now, acme, revoked.key_id)
+    const rotation = await rotateApiKey(now, { tenant: acme, id: rotated.key_id, overlapSeconds: 60 })
     const later = await make('later')
     await eraseOrder(now, acme, order)
     await connectAccount(now, acme, 'acct_new')

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { readDeliveries } from '#bin/commands/ask/lists.ts'
-import type { Query } from '#bin/commands/ask/query.ts'
+import type { LineQuery } from '#bin/commands/ask/query.ts'
 import { replayDeliveries, resend } from '#bin/commands/subscribers/deliveries.ts'
 import { resumeSubscriber } from '#bin/commands/subscribers/registry.ts'
 import type { SubscriberOperator } from '#bin/commands/subscribers/subscriber-operator.ts'
@@ -59,9 +59,9 @@ async function deliverInVain(): Promise<Delivery> {
   if (found?.state !== 'failed') throw new Error(`the delivery is ${found?.state}`)
   return found
 }
-const listed = async (query: Partial<Query> = {}) => {
+const listed = async (query: Partial<LineQuery> = {}) => {
   const all = { tenant: 'acme', target: subscriber.id, limit: 100, ...query }
-  return (await readDeliveries(reachTo(service.tableName), all)).entries
+  return (await readDeliveries(reachTo(service.tableName), all)).lines
 }
 const audited = async () =>
   (await service.audit())
@@ -186,13 +186,19 @@ describe('deliveries list', () => {
     const { sk } = await deliverInVain()
     await resend(operator, 'acme', sk)
     await service.runFor(60 * 3600)
-    expect(await listed({ tenant: undefined, target: undefined })).toMatchObject([
-      { id: sk, state: 'failed' },
-    ])
+    const ids: string[] = []
+    let cursor: string | undefined
+    // Also over pages.
+    do {
+      const page = await readDeliveries(reachTo(service.tableName), { limit: 1, cursor })
+      ids.push(...page.lines.map(({ id }) => id))
+      ;({ cursor } = page)
+    } while (cursor !== undefined)
+    expect(ids).toEqual([sk])
   })
 
   test('without a tenant needs one for any other status', async () => {
-    await expect(listed({ tenant: undefined, status: 'held' })).rejects.toThrow('--tenant')
+    await expect(listed({ tenant: undefined, status: 'suspended' })).rejects.toThrow('--tenant')
   })
 
   test('with --from and --to shows the events of that time, without those of its end', async () => {
@@ -268,7 +274,7 @@ describe('deliveries resend', () => {
     expect((await listed())[0]).toMatchObject({ state: 'failed', latest: '500', attempted: 9 })
   })
 
-  test('that is held until the delivery expires has failed, and calls nobody', async () => {
+  test('that is suspended until the delivery expires has failed, and calls nobody', async () => {
     const { sk } = await deliver()
     await service.change(subscriber, { state: 'paused' })
     await resend(operator, 'acme', sk)
@@ -346,12 +352,12 @@ describe('deliveries resend', () => {
     expect(await resend(operator, 'acme', sk)).toBe('waiting')
   })
 
-  test('says that one of a paused subscriber is held', async () => {
+  test('says that one of a paused subscriber is suspended', async () => {
     const { sk } = await deliver()
     await service.change(subscriber, { state: 'paused' })
     const state = await resend(operator, 'acme', sk)
     await service.run()
-    expect([state, (await listed())[0]?.state]).toEqual(['held', 'held'])
+    expect([state, (await listed())[0]?.state]).toEqual(['suspended', 'suspended'])
   })
 
   test('refuses one that has expired, which TTL deletes later', async () => {
@@ -479,22 +485,22 @@ describe('events replay --subscriber', () => {
 
 describe('subscribers resume', () => {
   /** Pauses the subscriber while events are published. */
-  async function held(): Promise<string[]> {
+  async function suspendEvents(): Promise<string[]> {
     await service.change(subscriber, { state: 'paused' })
     const events = [(await service.publish()).event_id, (await service.publish()).event_id]
     await service.run()
     return events
   }
 
-  test('sends the held events', async () => {
-    const events = await held()
+  test('sends the suspended events', async () => {
+    const events = await suspendEvents()
     await resumeSubscriber(operator, ref(), { skip: false })
     await service.runFor(120)
     expect(eventsReceived().sort()).toEqual(events.sort())
   })
 
-  test('with --skip drops the held events, and says how many', async () => {
-    await held()
+  test('with --skip drops the suspended events, and says how many', async () => {
+    await suspendEvents()
     expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 2 })
     await service.runFor(120)
     expect(service.received).toEqual([])
@@ -504,7 +510,7 @@ describe('subscribers resume', () => {
   test('with --skip drops what waits for a retry in the table, too', async () => {
     await deliver(500)
     await service.runFor(600)
-    await held()
+    await suspendEvents()
     expect(await resumeSubscriber(operator, ref(), { skip: true })).toMatchObject({ skipped: 3 })
     service.received.length = 0
     await service.runFor(3600)
@@ -512,7 +518,7 @@ describe('subscribers resume', () => {
   })
 
   test('with --skip drops an event with two entries', async () => {
-    await held()
+    await suspendEvents()
     const [entry] = await service.waiting()
     if (!entry) throw new Error('there is no entry')
     // The sweep had queued it, and was stopped before it removed the earlier entry.
@@ -523,7 +529,7 @@ describe('subscribers resume', () => {
   })
 
   test('with --skip is audited before anything is dropped', async () => {
-    await held()
+    await suspendEvents()
     const { table } = operator
     const interrupted: SubscriberOperator = {
       ...operator,
@@ -534,7 +540,7 @@ describe('subscribers resume', () => {
   })
 
   test('with --skip drops nothing of a subscriber that was resumed meanwhile', async () => {
-    const events = await held()
+    const events = await suspendEvents()
     const { table } = operator
     const racing: SubscriberOperator = {
       ...operator,
@@ -554,14 +560,14 @@ describe('subscribers resume', () => {
   })
 
   test('with --skip reports its progress', async () => {
-    await held()
+    await suspendEvents()
     const reported: string[] = []
     await resumeSubscriber(operator, ref(), { skip: true, report: (line) => reported.push(line) })
     expect(reported).toEqual(['2 deliveries dropped'])
   })
 
   test('with --skip leaves no entry of a dropped event', async () => {
-    await held()
+    await suspendEvents()
     await resumeSubscriber(operator, ref(), { skip: true })
     expect(await service.waiting()).toEqual([])
   })

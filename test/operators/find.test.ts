@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { find, type Timeline } from '#bin/commands/ask/find.ts'
 import type { LogLine } from '#bin/commands/ask/search-logs.ts'
 import { deadLettersAt } from '#bin/commands/dead-letters/dead-letters.ts'
@@ -145,14 +145,18 @@ describe('find', () => {
 
   test('by an API key shows its requests, and no others of its tenant', async () => {
     const operator = { table: service.table, clock: systemClock, name: 'jane' }
-    const { key, key_id } = await make(operator, { tenant: 'acme', name: 'till', scopes: ['orders:write'] })
+    const { key, key_id } = await createApiKey(operator, {
+      tenant: 'acme',
+      name: 'till',
+      scopes: ['orders:write'],
+    })
     const headers = { 'X-Api-Key': key, 'Idempotency-Key': 'k', 'X-Correlation-Id': 'by-key' }
     const body = { cart_id: 'c', amount_minor: 1, currency: 'EUR' }
     await service.call({ method: 'POST', path: '/v1/orders', headers, body })
     await placeOrder(service, 'acme')
     const timeline = await found(key_id)
     expect(summariesOf(timeline, 'request')).toEqual([expect.stringContaining('orders.create 201')])
-    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.make api_key/${key_id} by jane`])
+    expect(summariesOf(timeline, 'audit')).toEqual([`allow api_key.create api_key/${key_id} by jane`])
     expect(JSON.stringify(timeline)).not.toContain(key)
     expect(timeline.entries.find(({ kind }) => kind === 'change')?.command).toBe(
       `npx commerce api-keys revoke ${key_id} --tenant acme --stack commerce-test`,
@@ -178,13 +182,13 @@ describe('find', () => {
     if (!event) throw new Error('the order has no event')
     const ref = { tenant: 'acme', subscriber: 'the-subscriber' }
     const { settings } = service
-    const delivery = newDelivery(ref, event, { state: 'held', now: Date.now(), settings })
+    const delivery = newDelivery(ref, event, { state: 'suspended', now: Date.now(), settings })
     await service.table.put({ item: { ...delivery }, condition: 'none' })
     for (const what of [json.id, event.correlation_id]) {
       const timeline = await found(what)
       expect(timeline.entries.find(({ kind }) => kind === 'delivery')).toMatchObject({
         id: delivery.sk,
-        summary: `${event.type} to the-subscriber held`,
+        summary: `${event.type} to the-subscriber suspended`,
         command: `npx commerce deliveries resend ${delivery.sk} --tenant acme --stack commerce-test`,
       })
     }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze/freeze.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import type { Freeze } from '#lib/functions/freeze.ts'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { definedState, type FakeStack, fakeStack, type StackState } from './freezing.ts'
 
 /** Each synthesis is a process. */

@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { liftHold, listHolds, setHold } from '#bin/commands/holds/legal-holds.ts'
+import type { Operator } from '#bin/commands/stack/operator-audit.ts'
 import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
-import type { Operator } from '#bin/commands/tenants/tenant-records.ts'
 import { holdCountKey } from '#shared/holds/legal-hold.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
@@ -51,7 +51,7 @@ const hardDelete = async (id: string) =>
 /** Erases an order. @returns what the command says if it refuses */
 const erase = (id: string) => eraseOrder(operator, tenant, id).then(String, ({ message }: Error) => message)
 const set = (target: string) => setHold(operator, { tenant, target, reason, force: true })
-const release = (target: string) => liftHold(operator, { tenant, target, reason: 'closed' })
+const lift = (target: string) => liftHold(operator, { tenant, target, reason: 'closed' })
 const purge = (by = operator) => purgeTenant(by, tenant, { withAudit: false })
 const listed = async () => {
   const holds = []
@@ -87,8 +87,8 @@ describe.each([
     expect(await service.items(tenant, 'order')).toContainEqual(expect.objectContaining({ id: order }))
   })
 
-  test('ends with its release', async () => {
-    await release(`${entity}/${id}`)
+  test('ends when it is lifted', async () => {
+    await lift(`${entity}/${id}`)
     expect(await remove(id)).toBe(removed)
   })
 
@@ -134,24 +134,24 @@ describe('a hold on a tenant', () => {
     expect(await erase(await place())).toContain('legal hold')
   })
 
-  test('refuses a purge, also one with the audit and after the release of another hold', async () => {
+  test('refuses a purge, also one with the audit and after another hold was lifted', async () => {
     const order = `order/${await place()}`
     await set(order)
-    await release(order)
+    await lift(order)
     const purging = purgeTenant(operator, tenant, { withAudit: true, force: true })
     await expect(purging).rejects.toThrow('legal hold')
   })
 
-  test('ends with its release, and leaves nothing behind after the purge', async () => {
+  test('ends when it is lifted, and leaves nothing behind after the purge', async () => {
     await place()
-    await release('tenant')
+    await lift('tenant')
     expect(await purge()).toMatchObject({ order: 1 })
     expect(await service.table.get(holdCountKey(tenant))).toBeUndefined()
   })
 
   test('is set once', async () => {
     await expect(set('tenant')).rejects.toThrow(/held/)
-    await release('tenant')
+    await lift('tenant')
     await place()
     expect(await purge()).toMatchObject({ order: 1 })
   })
@@ -167,7 +167,7 @@ describe('holds set', () => {
 
   test('and holds lift write audit records with their own reasons', async () => {
     await set('tenant')
-    await release('tenant')
+    await lift('tenant')
     expect(await audited()).toEqual([
       { action: 'legal_hold.set', target: 'tenant', reason },
       { action: 'legal_hold.lift', target: 'tenant', reason: 'closed' },
@@ -192,7 +192,7 @@ describe('holds set', () => {
 
 test('holds lift refuses a target that is not held, and changes no count', async () => {
   await set('tenant')
-  await expect(release(`order/${crypto.randomUUID()}`)).rejects.toThrow('order/')
+  await expect(lift(`order/${crypto.randomUUID()}`)).rejects.toThrow('order/')
   expect(await service.table.get(holdCountKey(tenant))).toMatchObject({ holds: 1 })
 })
 
@@ -240,12 +240,12 @@ describe('a hold that is set during a purge', () => {
     }
   })
 
-  test('leaves the tenant blocked, says how to unblock it, and ends with its release', async () => {
+  test('leaves the tenant blocked, says how to unblock it, and ends when it is lifted', async () => {
     const { attempt } = await purgeWithHoldBefore(4)
     await expect(attempt).rejects.toThrow(
       `${tenant} stays blocked: repeat the purge, or let its callers in again with \`tenants unblock ${tenant}\``,
     )
-    await release('tenant')
+    await lift('tenant')
     expect(await purge()).toMatchObject({ order: 1, customer: 30 })
   })
 })

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Webhook } from 'standardwebhooks'
 import { forward } from '#bin/commands/events/forward-event.ts'
-import { publishedEvents, type Selection } from '#bin/commands/events/published-events.ts'
+import { type EventSelection, receiveEvents } from '#bin/commands/events/published-events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { startFakeAws } from '#test/support/fake-aws.ts'
 import { freePort } from '#test/support/free-port.ts'
@@ -100,7 +100,7 @@ describe('a subscription to published events', () => {
    * @param called gets the operations in their order, with their input
    */
   async function receiveOne(
-    selection: Selection,
+    selection: EventSelection,
     failing: readonly string[] = [],
     called: Called = [],
   ): Promise<Called> {
@@ -137,7 +137,7 @@ describe('a subscription to published events', () => {
     const started = () => called.push(['started', {}])
     try {
       const stack = { outputs: { EventBusName: 'bus' }, access }
-      for await (const events of publishedEvents(stack, selection, { signal, started })) {
+      for await (const events of receiveEvents(stack, selection, { signal, started })) {
         expect(events).toEqual([event])
         break
       }
@@ -214,7 +214,7 @@ describe('a subscription to published events', () => {
     expect(message).toMatch(naming('ReceiveMessage … DeleteQueue'))
   })
 
-  test.each<[string, Selection, object]>([
+  test.each<[string, EventSelection, object]>([
     ['all events', {}, {}],
     ['all events by name', { events: ['order.placed', '*'] }, {}],
     ['types', { events: ['order.placed', 'order.paid'] }, { 'detail-type': ['order.placed', 'order.paid'] }],

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { operatorOf } from '#bin/commands/stack/operator.ts'
+import { operatorOn } from '#bin/commands/stack/operator.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'
@@ -33,18 +33,18 @@ afterAll(() => {
 
 describe('the operator in the audit', () => {
   test('of a stack on AWS is the ARN of the credentials, as AWS returns it', async () => {
-    expect((await operatorOf({ outputs, access: {} })).name).toBe(arn)
+    expect((await operatorOn({ outputs, access: {} })).name).toBe(arn)
     expect(asked).toEqual([expect.stringContaining('Action=GetCallerIdentity')])
   })
 
   test('is refused with a character that nobody sees', async () => {
     returned = `${arn}\u202e`
-    await expect(operatorOf({ outputs, access: {} })).rejects.toThrow('invisible')
+    await expect(operatorOn({ outputs, access: {} })).rejects.toThrow('invisible')
     returned = arn
   })
 
   test('of the local run is the user of the operating system', async () => {
     const access = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1' }
-    expect((await operatorOf({ outputs, access })).name).toBe(userInfo().username)
+    expect((await operatorOn({ outputs, access })).name).toBe(userInfo().username)
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { readAudit, readLedger, readOperations, readRefunds } from '#bin/commands/ask/lists.ts'
-import type { Query, Read } from '#bin/commands/ask/query.ts'
+import type { LineQuery, ReadLines } from '#bin/commands/ask/query.ts'
 import type { Reach } from '#bin/commands/ask/reach.ts'
 import { withLedger } from '#bin/commands/ask/with-ledger.ts'
 import { endOperation } from '#shared/operations/end-operation.ts'
@@ -29,16 +29,16 @@ const minute = 60_000
 
 /** Reads a list to its end. */
 async function all<Entry>(
-  read: Read<Entry>,
+  read: ReadLines<Entry>,
   reach: Reach,
-  query: Omit<Query, 'limit'>,
+  query: Omit<LineQuery, 'limit'>,
   limit = 7,
 ): Promise<Entry[]> {
   const entries: Entry[] = []
   for (let cursor: string | undefined, complete = false; !complete; ) {
     const answer = await read(reach, { ...query, limit, cursor })
-    expect(answer.entries.length).toBeLessThanOrEqual(limit)
-    entries.push(...answer.entries)
+    expect(answer.lines.length).toBeLessThanOrEqual(limit)
+    entries.push(...answer.lines)
     ;({ cursor, complete } = answer)
   }
   return entries
@@ -56,7 +56,7 @@ describe('a list of a tenant on a stage with 50 tenants of 100,000 items', () =>
     ...reachTo('none'),
     openTable: (units) => largeStage({ ...stage, ...changes }, units) as Table,
   })
-  const ask = (query: Partial<Query>, changes?: Partial<LargeStage>) =>
+  const ask = (query: Partial<LineQuery>, changes?: Partial<LargeStage>) =>
     readAudit(reachOf(changes), { tenant: 't0', limit: 100, ...query })
 
   test.each([
@@ -65,7 +65,7 @@ describe('a list of a tenant on a stage with 50 tenants of 100,000 items', () =>
     ['the records of an hour two months ago', { from: start - 1440 * hour, to: start - 1439 * hour }, 60],
     ['those of one actor in a day', { from: start - 24 * hour, actor: 'u3', limit: 1000 }, 1440],
   ])('reads %s and hardly more', async (_, query, items) => {
-    const { entries, units } = await ask(query)
+    const { lines: entries, units } = await ask(query)
     expect(entries.length).toBeGreaterThan(0)
     // Each partition takes a unit, a part of one at its end, and an item that nobody asked for.
     expect(units.read).toBeLessThanOrEqual(3 * maxShards + Math.ceil((items * bytes) / 4096))
@@ -78,11 +78,11 @@ describe('a list of a tenant on a stage with 50 tenants of 100,000 items', () =>
     const query = { from: start - 5 * hour, to: start - hour }
     const [one, other] = [await ask(query), await ask(query, changes)]
     expect(one.units).toEqual(other.units)
-    expect(one.entries).toEqual(other.entries)
+    expect(one.lines).toEqual(other.lines)
   })
 
   test('ends a search for what nobody did before it has read the whole audit', async () => {
-    const { entries, complete, cursor, units } = await ask({ actor: 'nobody' })
+    const { lines: entries, complete, cursor, units } = await ask({ actor: 'nobody' })
     expect({ entries, complete }).toEqual({ entries: [], complete: false })
     expect(cursor).toBeDefined()
     expect(units.read).toBeLessThan(2500)
@@ -229,8 +229,8 @@ describe('refunds', () => {
         condition: 'none',
       })
     const refunds = await all(readRefunds, reachTo(name), { tenant: 'acme' })
-    const { entries } = await withLedger(refunds, reachTo(name))
-    expect(entries).toMatchObject([{ id, ledger: [{ amount: 100 }, { amount: -100 }] }])
+    const { lines } = await withLedger(refunds, reachTo(name))
+    expect(lines).toMatchObject([{ id, ledger: [{ amount: 100 }, { amount: -100 }] }])
     expect(await all(readLedger, reachTo(name), { tenant: 'acme' }, 1)).toHaveLength(2)
   })
 })
@@ -285,7 +285,7 @@ describe('operations', () => {
     const name = await newTable()
     const table = openTable(name)
     const id = await failing(table, 'acme', start)
-    const found = async (query: Partial<Query>) =>
+    const found = async (query: Partial<LineQuery>) =>
       (await all(readOperations, reachTo(name), { tenant: 'acme', ...query })).map((one) => one.id)
     expect(await found({ status: 'failed' })).toEqual([id])
     expect(await found({ status: 'running' })).toEqual([])

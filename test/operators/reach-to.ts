@@ -22,7 +22,7 @@ export function reachTo(tableName: string, { lines = [], letters = {}, stack }: 
     stack,
     openTable: (units) => asConsole(openTable(tableName, { units })),
     async lettersOf(name, table) {
-      const none = { receive: async () => [], remove: async () => {}, release: async () => {} }
+      const none = { receive: async () => [], remove: async () => {}, putBack: async () => {} }
       return { name, table, ...(letters[name] ?? { letters: none }) }
     },
     async searchLogs({ from, to, anyOf, limit }) {

@@ -36,7 +36,7 @@ function redrive(selection: { id?: string; limit?: number } = {}): Promise<numbe
     async remove({ receipt }: DeadLetter) {
       stored = stored.filter((letter) => letter.receipt !== receipt)
     },
-    async release({ receipt }: DeadLetter) {
+    async putBack({ receipt }: DeadLetter) {
       for (const letter of stored) if (letter.receipt === receipt) letter.hidden = false
     },
   }

@@ -9,7 +9,7 @@ import {
   type StreamSource,
 } from '#bin/commands/dead-letters/redrive-stream.ts'
 import { tableChanges } from '#bin/commands/dead-letters/table-changes.ts'
-import type { Window } from '#bin/commands/events/replay.ts'
+import type { TimeRange } from '#bin/commands/events/replay.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DynamodbProxy, startDynamodbProxy } from '#test/faults/dynamodb-proxy.ts'
 import { startFakeBus } from '#test/support/fake-bus.ts'
@@ -40,7 +40,7 @@ interface Redriving {
   /** Runs the command with these functions instead of AWS Lambda. */
   redrive(source?: StreamSource, now?: () => number): Promise<Redriven>
   /** Runs it for the changes of a time, without dead letters. */
-  redriveWindow(window: Window, source?: StreamSource): ReturnType<typeof redriveWindow>
+  redriveWindow(window: TimeRange, source?: StreamSource): ReturnType<typeof redriveWindow>
   place(count: number): Promise<string[]>
   /** Receives an event of another service that has a task. @returns the queued messages */
   receive(): Promise<string>

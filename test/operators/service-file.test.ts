@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { dropOldKeys, signingSecret, storeSigningSecret } from '#bin/commands/webhooks/webhook-secret.ts'
 import {
-  accessOf,
   assertRunning,
+  awsAccessOf,
   describeService,
   providerUrlOf,
   removeServiceFile,
@@ -73,7 +73,7 @@ describe('the service file', () => {
   })
 
   test('contains the keys of the run', () => {
-    expect(accessOf(described)).toEqual(local)
+    expect(awsAccessOf(described)).toEqual(local)
   })
 
   test('contains the address of the local payment provider', () => {

@@ -2,10 +2,10 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { verifyEdge, verifyExport, verifyMail, verifyProtection } from '#bin/commands/verify/checks-of-aws.ts'
-import { checksOf, type Target } from '#bin/commands/verify/requests.ts'
+import { checksOf, type VerifyTarget } from '#bin/commands/verify/requests.ts'
 import { verify, verifyScopes, verifyStack } from '#bin/commands/verify/verify.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -31,7 +31,7 @@ afterAll(() => http.stop())
 
 const secret = 'whsec_bm90IHRoZSBrZXkgb2YgdGhlIHNlcnZpY2U='
 
-function targetOf(baseUrl: string): Target {
+function targetOf(baseUrl: string): VerifyTarget {
   const operator = { table: service.table, clock: systemClock, name: 'jane' }
   const common = { settings: localSettings, secret, operator, onAws: false, waitSeconds: 0 }
   return { baseUrl, apiKey: '', tenant: 'verify', ...common }
@@ -40,7 +40,7 @@ function targetOf(baseUrl: string): Target {
 async function passedChecks(tenant: string, into: string[]): Promise<void> {
   const scopes = verifyScopes(localSettings)
   const operator = { table: service.table, clock: systemClock, name: 'jane' }
-  const { key: apiKey } = await make(operator, { tenant, name: 'verify', scopes })
+  const { key: apiKey } = await createApiKey(operator, { tenant, name: 'verify', scopes })
   await verify({ ...targetOf(http.base_url), tenant, apiKey }, (check) => into.push(check))
 }
 
@@ -91,7 +91,7 @@ describe('npx commerce verify', () => {
     const passed: string[] = []
     const skipped: string[] = []
     const scopes = verifyScopes(settings)
-    const { key: apiKey } = await make(operator, { tenant: 'verify', name: 'verify', scopes })
+    const { key: apiKey } = await createApiKey(operator, { tenant: 'verify', name: 'verify', scopes })
     const target = { ...targetOf(server.base_url), settings, operator, apiKey }
     const ended = verify(target, (check, reason) => {
       if (reason === undefined) passed.push(check)
@@ -162,8 +162,8 @@ async function serving(listener: RequestListener, use: (baseUrl: string) => Prom
 
 describe('a check that only AWS can pass', () => {
   const passed: string[] = []
-  const onAws = (baseUrl: string): Target => ({ ...targetOf(baseUrl), onAws: true })
-  const checksAt = (target: Target) => checksOf(target, (check) => passed.push(check))
+  const onAws = (baseUrl: string): VerifyTarget => ({ ...targetOf(baseUrl), onAws: true })
+  const checksAt = (target: VerifyTarget) => checksOf(target, (check) => passed.push(check))
 
   test('fails if the gateway takes a bearer token for a signature', async () => {
     const listener: RequestListener = (_, response) => response.writeHead(403).end('{}')

@@ -1,4 +1,4 @@
-import type { Attempt } from '#shared/otp/attempt.ts'
+import type { CodeAttempt } from '#shared/otp/attempt.ts'
 import { type CodeItem, codeKey } from '#shared/otp/code-item.ts'
 import { checkCode, requestedCode } from '#shared/otp/one-time-code.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
@@ -41,9 +41,9 @@ export class ObservedCodes {
   /** How often a wrong code could have been a certain one: from all sources, and from unknown ones. */
   #guesses = new Map<string, { all: number; unknown: number }>()
   #unknownMails: number[] = []
-  readonly #settings: Attempt['settings']
+  readonly #settings: CodeAttempt['settings']
 
-  constructor(settings: Attempt['settings']) {
+  constructor(settings: CodeAttempt['settings']) {
     this.#settings = settings
     this.#item = {
       ...codeKey('h'),
@@ -192,7 +192,7 @@ export class ObservedCodes {
     return checkCode(this.#item, { person, isRight: (salt) => salt === code }, this.#by(by))
   }
 
-  #by(source: string): Attempt {
+  #by(source: string): CodeAttempt {
     return { source, now: this.#now, settings: this.#settings }
   }
 }

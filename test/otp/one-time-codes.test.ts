@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { personOf } from '#shared/identity/person.ts'
 import { digitsOf } from '#shared/otp/code-digits.ts'
-import { asCode, codeKey } from '#shared/otp/code-item.ts'
+import { asCodeItem, codeKey } from '#shared/otp/code-item.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { eventsOf } from '#test/support/item-events.ts'
@@ -30,7 +30,7 @@ const verify = (email: string, code: string, from = newSource()) => verifyCode(s
 const request = (email: string, from = newSource()) => requestedCode(service, email, { from })
 const person = (email: string) => personOf(email, service.settings, service.runtime.derivedKey)
 const codeItem = async (email: string) => service.table.get(codeKey((await person(email)).email_hash))
-const openCodesOf = async (email: string) => asCode(await codeItem(email))?.codes ?? []
+const openCodesOf = async (email: string) => asCodeItem(await codeItem(email))?.codes ?? []
 const invalid = '400 CODE.invalid'
 
 describe('a one-time code', () => {

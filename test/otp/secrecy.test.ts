@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { useFaultyService } from '#test/faults/faulty-service.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -79,7 +79,7 @@ test('a wrong session and a wrong key cost the same read, whatever is wrong', as
   const email = newEmail()
   const verified = await verifyCode(service, email, await requestedCode(service, email))
   const headers = sessionHeaders(service, verified)
-  const { key } = await make(
+  const { key } = await createApiKey(
     { table: service.table, clock: systemClock, name: 'jane' },
     { tenant: 't', name: 'n', scopes: [] },
   )
@@ -119,7 +119,7 @@ test('stored items, queues, events and logs contain no secret', async () => {
     headers: { ...sessionHeaders(service, verified), 'Idempotency-Key': 'x' },
     body: { code: 'X' },
   })
-  const { key } = await make(
+  const { key } = await createApiKey(
     { table: service.table, clock: systemClock, name: 'jane' },
     {
       tenant: 'canaries',

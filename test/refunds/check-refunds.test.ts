@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { sweep as sweepAll } from '#functions/platform/finish-sagas/sweep.ts'
 import { newId, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
-import type { Work } from '#shared/platform/base/log.ts'
+import type { WorkKind } from '#shared/platform/base/log.ts'
 import { runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { type Item, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { checkRefunds } from '#shared/refunds/check-refunds.ts'
@@ -81,7 +81,7 @@ describe('the ages that the sweeper logs', () => {
   const logged: string[] = []
   const swept = async () => {
     logged.length = 0
-    const pending = (work: Work, seconds: number) => logged.push(`${work} ${seconds}`)
+    const pending = (work: WorkKind, seconds: number) => logged.push(`${work} ${seconds}`)
     await sweepAll({ ...runtime, log: { ...runtime.log, pending, job: () => {} } }, async () => provider)
     return logged
   }

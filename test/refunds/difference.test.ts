@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Difference, differenceOf, type RefundLedger } from '#shared/refunds/difference.ts'
-import type { ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund } from '#shared/refunds/provider-refunds.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { LedgerEntry } from '#shared/refunds/refund-store.ts'
 import { idAt } from '#test/support/ids.ts'

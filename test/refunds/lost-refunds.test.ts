@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { endpoint } from '#functions/refunds/create-refund/endpoint.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { fingerprint, recordKey } from '#shared/platform/idempotency/record.ts'
+import { fingerprint, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { type Outcome, runOnce } from '#shared/platform/idempotency/run-once.ts'
 import { openWork, type RequestContext } from '#shared/platform/request/context.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'

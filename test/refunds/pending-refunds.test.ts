@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { type Finding, settleByOperator } from '#bin/commands/refunds/settle-refund.ts'
+import { type LookedUpOutcome, settleByOperator } from '#bin/commands/refunds/settle-refund.ts'
 import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { maxPendingSagas } from '#shared/platform/idempotency/backlog.ts'
-import { addPendingSaga, firstEntry } from '#shared/platform/idempotency/pending-saga.ts'
-import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/record.ts'
+import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
+import { addSagaEntry, firstSagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { finishSagas, runLimitMilliseconds } from '#shared/platform/request/finish-sagas.ts'
 import { entryAt, type Item, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
@@ -68,12 +68,12 @@ async function interrupt(tenant: string): Promise<Refund> {
     tenant,
   }
   const lease = { lease_id: newId(clock), lease_until: 0 }
-  const saga = { state: { ...refund }, entry: firstEntry(lease.lease_id) }
+  const saga = { state: { ...refund }, entry: firstSagaEntry(lease.lease_id) }
   const run = { operation: 'refunds.create', keyed, correlation: { id: 'corr-1', trace: {} } }
   await apply(runtime, { writes: startWrites(refund, settings) })
   await table.transact([
     { item: pendingRecord(keyed, saga, lease), condition: 'none' },
-    ...addPendingSaga(run, saga),
+    ...addSagaEntry(run, saga),
   ])
   return refund
 }
@@ -265,12 +265,12 @@ describe('a purge of a tenant with a refund in flight', () => {
   })
 })
 
-const settle = ({ id, tenant_id: tenant }: Refund, finding: Finding) =>
+const settle = ({ id, tenant_id: tenant }: Refund, finding: LookedUpOutcome) =>
   settleByOperator(operator(), { tenant, id, settings: runtime.settings, ...finding })
 const record = () => itemsOf('idempotency')[0]
 
 describe('a refund that an operator settles', () => {
-  const payout: Finding = { outcome: 'paid', providerRefundId: 're_9', currency: 'EUR' }
+  const payout: LookedUpOutcome = { outcome: 'paid', providerRefundId: 're_9', currency: 'EUR' }
 
   test('as failed ends so, and its caller gets the error', async () => {
     const refund = await interrupt('acme')

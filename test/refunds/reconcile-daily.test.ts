@@ -1,11 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
+import type { Operator } from '#bin/commands/stack/operator-audit.ts'
 import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
-import type { Operator } from '#bin/commands/tenants/tenant-records.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import type { Log } from '#shared/platform/base/log.ts'
 import { openWork } from '#shared/platform/request/context.ts'
 import { accountKey, findAccount } from '#shared/refunds/accounts.ts'
-import type { ProviderRecords, ProviderRefund, RecordRange } from '#shared/refunds/provider-records.ts'
+import type {
+  ProviderRefund,
+  ProviderRefundRange,
+  ProviderRefunds,
+} from '#shared/refunds/provider-refunds.ts'
 import { type ReconcileTask, reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { declaredRuntime } from '#test/support/declared-table.ts'
@@ -21,8 +25,8 @@ const oneDay = { 'refunds.reconcile': { ...localSettings['refunds.reconcile'], d
 
 let sent: ReconcileTask[][]
 let logged: Parameters<Log['reconciled']>[0][]
-let ranges: RecordRange[]
-let records: ProviderRefund[]
+let ranges: ProviderRefundRange[]
+let providerRefunds: ProviderRefund[]
 let isRefused: (body: string) => boolean
 let runtime: MemoryRuntime
 let operator: Operator
@@ -35,7 +39,7 @@ beforeEach(async () => {
   sent = []
   logged = []
   ranges = []
-  records = []
+  providerRefunds = []
   isRefused = () => false
   failure = undefined
 })
@@ -55,21 +59,21 @@ async function handle(
     { ...declaredRuntime('refunds.reconcile', runtime), settings: { ...runtime.settings, ...settings }, log },
     { operation: 'reconciliations', correlation, milliseconds },
   )
-  const provider: ProviderRecords = {
+  const provider: ProviderRefunds = {
     async *list(range) {
       ranges.push(range)
       if (failure) throw failure
-      for (const record of records.filter(
+      for (const providerRefund of providerRefunds.filter(
         ({ createdAt }) => createdAt >= range.from && createdAt < range.to,
       )) {
         await context.sleep(pageMilliseconds)
-        yield record
+        yield providerRefund
       }
     },
-    find: async ({ id }) => records.find((record) => record.id === id),
+    find: async ({ id }) => providerRefunds.find((providerRefund) => providerRefund.id === id),
   }
   await reconcileMessage(body, context, {
-    openRecords: async () => provider,
+    openProviderRefunds: async () => provider,
     async send(messages) {
       sent.push(messages.map((message) => JSON.parse(message.body)))
       return messages.map((message) => isRefused(message.body))
@@ -150,7 +154,7 @@ describe('the message of an account', () => {
 
   test('logs the number of differences, also if there are none', async () => {
     await handle(taskOf(day))
-    records = [unbooked(minute), { ...unbooked(0), refundId: undefined, id: 're_by_hand' }]
+    providerRefunds = [unbooked(minute), { ...unbooked(0), refundId: undefined, id: 're_by_hand' }]
     await handle(taskOf(day))
     expect(logged).toEqual([
       { tenant: 'tenant-1', account: 'acct_1', compared: 0, unrelated: 0, differences: 0 },
@@ -206,7 +210,7 @@ describe('the position of an account', () => {
 
   test('stays until the last message of a range', async () => {
     await handle(taskOf(2 * day))
-    records = Array.from({ length: 1800 }, (_, n) => unbooked(3 * day - n * 1000))
+    providerRefunds = Array.from({ length: 1800 }, (_, n) => unbooked(3 * day - n * 1000))
     await handle(taskOf(5 * day), { pageMilliseconds: 30 })
     const [[task] = []] = sent.splice(0)
     await handle(taskOf(6 * day))
@@ -226,14 +230,14 @@ describe('the position of an account', () => {
 })
 
 test('a range of several parts is compared by one message if the time suffices', async () => {
-  records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
+  providerRefunds = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
   await handle(taskOf(day))
   expect(sent).toEqual([])
   expect(logged).toMatchObject([{ tenant: 'tenant-1', compared: 1800, unrelated: 0, differences: 1800 }])
 })
 
 test('a range that takes longer than a message may is continued by further messages, without gaps', async () => {
-  records = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
+  providerRefunds = Array.from({ length: 1800 }, (_, n) => unbooked((1800 - n) * 1000))
   await handle(taskOf(day), { pageMilliseconds: 30 })
   for (let left = 10; sent.length > 0 && left > 0; left -= 1) {
     const [[task] = []] = sent.splice(0)

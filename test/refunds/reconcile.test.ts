@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { startBudget, systemClock, timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import type { ProviderRecords, ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from '#shared/refunds/provider-refunds.ts'
 import { type ReconciledPart, reconcile } from '#shared/refunds/reconcile.ts'
 import type { LedgerEntry } from '#shared/refunds/refund-store.ts'
 import { idAt } from '#test/support/ids.ts'
@@ -16,33 +16,35 @@ const hour = 3_600_000
 const start = Date.UTC(2026, 0, 1)
 
 let table: Table
-let records: ProviderRefund[]
+let providerRefunds: ProviderRefund[]
 let found: string[]
 /** The account of each refund of the provider. */
-let accountOf: (record: ProviderRefund) => string
+let accountOf: (providerRefund: ProviderRefund) => string
 /** Called before a refund is looked up. */
 let beforeFind: (id: string | undefined) => void | Promise<void>
 
 beforeEach(async () => {
   table = openTable(await newTable())
-  records = []
+  providerRefunds = []
   found = []
   beforeFind = () => {}
   accountOf = () => account
 })
 
-/** The records of a provider in memory, which lists the newest first like Stripe. */
-const provider: ProviderRecords = {
+/** The refunds of a provider in memory, which lists the newest first like Stripe. */
+const provider: ProviderRefunds = {
   async *list({ account: asked, from, to }) {
-    const own = records.filter((record) => accountOf(record) === asked)
+    const own = providerRefunds.filter((providerRefund) => accountOf(providerRefund) === asked)
     const listed = own.filter(({ createdAt }) => createdAt >= from && createdAt < to)
     yield* listed.toSorted((a, b) => b.createdAt - a.createdAt)
   },
   async find({ account: asked, id, refundId }) {
     found.push(id ?? refundId)
     await beforeFind(id)
-    const own = records.filter((record) => accountOf(record) === asked)
-    return own.find((record) => (id === undefined ? record.refundId === refundId : record.id === id))
+    const own = providerRefunds.filter((providerRefund) => accountOf(providerRefund) === asked)
+    return own.find((providerRefund) =>
+      id === undefined ? providerRefund.refundId === refundId : providerRefund.id === id,
+    )
   },
 }
 
@@ -83,7 +85,7 @@ async function compare(from = start, to = start + hour, of = account): Promise<R
   const budget = startBudget(systemClock, 60_000)
   const parts: ReconciledPart[] = []
   const range = { tenant, account: of, from, to }
-  for await (const part of reconcile(range, { table, records: provider, budget })) parts.push(part)
+  for await (const part of reconcile(range, { table, providerRefunds: provider, budget })) parts.push(part)
   return parts
 }
 
@@ -100,7 +102,7 @@ describe('a range', () => {
   test('with the same refunds on both sides has none, and nothing is looked up', async () => {
     for (const at of [0, 1, 2, hour - 1]) {
       const id = idAt(start + at)
-      records.push(payoutOf(id))
+      providerRefunds.push(payoutOf(id))
       await book(id)
     }
     const [part] = await compare()
@@ -121,7 +123,7 @@ describe('a range', () => {
       string,
       string,
     ]
-    records.push(
+    providerRefunds.push(
       payoutOf(unbooked),
       payoutOf(changed, { amount: 900, currency: 'USD' }),
       payoutOf(reversed, { status: 'failed' }),
@@ -161,7 +163,7 @@ describe('a range', () => {
         { finding: 'not_at_provider', created_at: start + 1500, ...booked },
       ],
     ])('%s of a difference', async (_, [isPaid, isBooked], { created_at, ...expected }) => {
-      if (isPaid) records.push(payoutOf(id, { amount: 900, currency: 'USD' }))
+      if (isPaid) providerRefunds.push(payoutOf(id, { amount: 900, currency: 'USD' }))
       if (isBooked) await book(id)
       await storeRefund(id, 'succeeded')
       const [part] = await compare()
@@ -171,7 +173,7 @@ describe('a range', () => {
 
   test('counts the net of a reversed refund', async () => {
     const id = idAt(start)
-    records.push(payoutOf(id, { status: 'failed' }))
+    providerRefunds.push(payoutOf(id, { status: 'failed' }))
     await book(id)
     await book(id, { kind: 'reversal', amount: -700 })
     const [part] = await compare()
@@ -184,7 +186,7 @@ describe('a range', () => {
 
   test('has each of two payouts of one refund, and only one is a difference', async () => {
     const id = idAt(start)
-    records.push(payoutOf(id), payoutOf(id, { id: 're_second', createdAt: start + 60_000 }))
+    providerRefunds.push(payoutOf(id), payoutOf(id, { id: 're_second', createdAt: start + 60_000 }))
     await book(id)
     const [part] = await compare()
     expect(part?.differences).toMatchObject([{ finding: 'paid_twice', provider_refund_id: 're_second' }])
@@ -203,7 +205,7 @@ describe('a payout that the service did not request', () => {
   test.each([undefined, 'an-id-of-another-program'])(
     'with the refund id %s is listed and no difference',
     async (refundId) => {
-      records.push(payoutOf(idAt(start), { refundId, id: 're_by_hand' }))
+      providerRefunds.push(payoutOf(idAt(start), { refundId, id: 're_by_hand' }))
       const [part] = await compare()
       expect(part).toMatchObject({
         compared: 0,
@@ -215,13 +217,13 @@ describe('a payout that the service did not request', () => {
   )
 
   test('is not listed if it failed', async () => {
-    records.push(payoutOf(idAt(start), { refundId: undefined, status: 'failed' }))
+    providerRefunds.push(payoutOf(idAt(start), { refundId: undefined, status: 'failed' }))
     expect(await compare()).toMatchObject([{ unrelated: [] }])
   })
 
   test('is compared if the ledger names it', async () => {
     const id = idAt(start)
-    records.push(payoutOf(id, { refundId: undefined, amount: 900 }))
+    providerRefunds.push(payoutOf(id, { refundId: undefined, amount: 900 }))
     await book(id)
     expect(kinds(await compare())).toEqual([`fields_differ ${id}`])
   })
@@ -230,7 +232,7 @@ describe('a payout that the service did not request', () => {
 describe('a refund at a border of the range', () => {
   test('that the provider created after the range is no difference, and none in the next range', async () => {
     const id = idAt(start + hour - 1)
-    records.push(payoutOf(id, { createdAt: start + hour + 5000 }))
+    providerRefunds.push(payoutOf(id, { createdAt: start + hour + 5000 }))
     await book(id)
     expect(kinds(await compare())).toEqual([])
     expect(kinds(await compare(start + hour, start + 2 * hour))).toEqual([])
@@ -238,7 +240,7 @@ describe('a refund at a border of the range', () => {
 
   test('that differs is found only in the range in which the provider created it', async () => {
     const id = idAt(start + hour - 1)
-    records.push(payoutOf(id, { createdAt: start + hour + 5000, amount: 900 }))
+    providerRefunds.push(payoutOf(id, { createdAt: start + hour + 5000, amount: 900 }))
     await book(id)
     expect(kinds(await compare())).toEqual([])
     expect(kinds(await compare(start + hour, start + 2 * hour))).toEqual([`fields_differ ${id}`])
@@ -246,7 +248,7 @@ describe('a refund at a border of the range', () => {
 
   test('that the provider created before the range differs only there, as its clock may be behind', async () => {
     const id = idAt(start + hour)
-    records.push(payoutOf(id, { createdAt: start + hour - 1000, amount: 900 }))
+    providerRefunds.push(payoutOf(id, { createdAt: start + hour - 1000, amount: 900 }))
     await book(id)
     expect(kinds(await compare(start + hour, start + 2 * hour))).toEqual([])
     expect(kinds(await compare())).toEqual([`fields_differ ${id}`])
@@ -271,7 +273,7 @@ describe('a refund in another account of the tenant', () => {
   })
 
   test('is compared in that account alone', async () => {
-    records.push(payoutOf(id, { amount: 900 }))
+    providerRefunds.push(payoutOf(id, { amount: 900 }))
     expect(await compare()).toMatchObject([{ compared: 0, differences: [] }])
     expect(kinds(await compare(start, start + hour, former))).toEqual([`fields_differ ${id}`])
     expect(found).toEqual([`re_${id}`])
@@ -286,10 +288,10 @@ describe('a refund in another account of the tenant', () => {
 describe('a refund that changes during the comparison', () => {
   test('to the state in the ledger is no difference', async () => {
     const id = idAt(start)
-    records.push(payoutOf(id, { status: 'pending' }))
+    providerRefunds.push(payoutOf(id, { status: 'pending' }))
     await book(id)
     beforeFind = () => {
-      records = [payoutOf(id)]
+      providerRefunds = [payoutOf(id)]
     }
     expect(kinds(await compare())).toEqual([])
     expect(found).toEqual([`re_${id}`])
@@ -297,7 +299,7 @@ describe('a refund that changes during the comparison', () => {
 
   test('by an entry in the ledger is no difference', async () => {
     const id = idAt(start)
-    records.push(payoutOf(id))
+    providerRefunds.push(payoutOf(id))
     const { readRange } = table
     table.readRange = async (range) => {
       const read = await readRange(range)
@@ -324,7 +326,7 @@ describe('more refunds than one part holds', () => {
     table = openTable(newMemoryTable())
     const ids = times.map((at) => idAt(start + at))
     for (const [index, id] of ids.entries()) {
-      if (!unpaid.includes(index)) records.push(payoutOf(id))
+      if (!unpaid.includes(index)) providerRefunds.push(payoutOf(id))
       if (!unbooked.includes(index)) await book(id)
     }
     return ids
@@ -375,7 +377,7 @@ test('random histories have exactly the differences that were planted, however t
   await fc.assert(
     fc.asyncProperty(history, async ({ refunds, borders }) => {
       table = openTable(newMemoryTable())
-      records = []
+      providerRefunds = []
       const planted: string[] = []
       for (const { at, delay, difference } of refunds) {
         const id = idAt(start + at)
@@ -389,7 +391,7 @@ test('random histories have exactly the differences that were planted, however t
         }[difference]
         if (name) planted.push(`${name} ${id}`)
         if (difference !== 'unpaid')
-          records.push(
+          providerRefunds.push(
             payoutOf(id, {
               createdAt,
               ...(difference === 'amount' && { amount: 1 }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { recordKey } from '#shared/platform/idempotency/record.ts'
+import { recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { makeRefund, Refund, requestName } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'

@@ -4,8 +4,8 @@ import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payout
 import { type Clock, startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
+import { stripeRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
-import { stripeRecords } from '#shared/refunds/stripe-records.ts'
 import { movableSystemClock } from '#test/support/clocks.ts'
 import { declaredTable } from '#test/support/declared-table.ts'
 import { itemsOf } from '#test/support/dynamodb-client.ts'
@@ -256,12 +256,12 @@ describe('an event of the provider is not handled', () => {
 describe('the comparison with the provider', () => {
   /** Returns the kind and the refund of each difference, and the sums. */
   async function compared(by = service) {
-    const records = stripeRecords({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock })
+    const providerRefunds = stripeRefunds({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock })
     const now = Date.now()
     const range = { tenant, account: `acct_${tenant}`, from: now - 3_600_000, to: now + 1000 }
     const context = {
       table: declaredTable('refunds.reconcile', by.table),
-      records,
+      providerRefunds,
       budget: startBudget(systemClock, 60_000),
     }
     const found: unknown[] = []
@@ -301,7 +301,7 @@ describe('the comparison with the provider', () => {
     const adopt = async () => {
       const adopting = {
         operator: { table: restored.table, clock, name: 'jane' },
-        records: stripeRecords({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock }),
+        providerRefunds: stripeRefunds({ apiKey: 'sk_test', endpoint, attemptMilliseconds: 5000, clock }),
         budget: startBudget(systemClock, 60_000),
         settings: service.settings,
       }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { bundle } from '#bin/build/bundle.ts'
 import { ROOT } from '#bin/local/environment.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
-import { stripeRecords } from '#shared/refunds/stripe-records.ts'
+import { stripeRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import { startStripeMock } from '#test/support/payment-provider/stripe-mock.ts'
 import { signedByStripe, stripeEventOf, stripeSecret } from '#test/support/stripe-events.ts'
 import { adopt, apiKey, fakeProvider, paidFor, quickClock, refund, request } from './stripe-requests.ts'
@@ -95,25 +95,26 @@ describe('stripe-mock', () => {
 
   describe('accepts', () => {
     const clock = quickClock()
-    const records = () => stripeRecords({ apiKey, endpoint: mock.endpoint, attemptMilliseconds: 2000, clock })
+    const providerRefunds = () =>
+      stripeRefunds({ apiKey, endpoint: mock.endpoint, attemptMilliseconds: 2000, clock })
     const budget = startBudget(clock, 5000)
     const account = 'acct_1'
 
     test('the list of a time range, and returns valid refunds', async () => {
       const range = { account, from: 1_700_000_000_500, to: 1_800_000_000_500 }
-      for await (const record of records().list(range, budget))
-        expect(record).toMatchObject({ id: expect.stringMatching(/^re_/), currency: 'USD' })
+      for await (const providerRefund of providerRefunds().list(range, budget))
+        expect(providerRefund).toMatchObject({ id: expect.stringMatching(/^re_/), currency: 'USD' })
       expect.hasAssertions()
     })
 
     test('the look-up of a refund by its id', async () => {
       const asked = { account, id: 're_1', chargeId: 'ch_1', refundId: 'one' }
-      expect(await records().find(asked, budget)).toMatchObject({ id: 're_1', status: 'succeeded' })
+      expect(await providerRefunds().find(asked, budget)).toMatchObject({ id: 're_1', status: 'succeeded' })
     })
 
     test('the look-up of a refund by its charge', async () => {
       const asked = { account, id: undefined, chargeId: 'ch_1', refundId: 'one' }
-      expect(await records().find(asked, budget)).toBeUndefined()
+      expect(await providerRefunds().find(asked, budget)).toBeUndefined()
     })
   })
 })

@@ -4,7 +4,7 @@ import Stripe from 'stripe'
 import { type Clock, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault } from '#shared/platform/base/failure.ts'
 import type { ProviderRequest } from '#shared/refunds/payment-provider.ts'
-import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
+import { deployedPaymentProvider } from '#shared/refunds/stripe-provider.ts'
 import type { Answer } from '#test/support/payment-provider/stripe-wire.ts'
 import {
   adopt,
@@ -397,7 +397,7 @@ describe('a question about a refund', () => {
 test('the provider of a deployment has its endpoint, its key and the trace of the request', async () => {
   const clock = quickClock()
   const trace = { traceparent: '00-1-1-01', tracestate: 'a=1' }
-  const provider = await deployedProvider({
+  const provider = await deployedPaymentProvider({
     settings: { 'refunds.provider': { endpoint: fakeProvider.endpoint, attemptMilliseconds: 2000 } },
     clock,
     correlation: { id: 'c1', trace },

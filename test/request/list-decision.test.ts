@@ -194,7 +194,7 @@ describe('the units of searches', () => {
     ['without filters', { page_size: '100' }],
     ['with a filter that enough items pass', { type: 'percent' }],
     ['that finds its items by their keys', { 'id.in': '00000000-0000-8000-8000-000000000000', type: 'x' }],
-    ['with a count', {}, { settings: { 'lists.count': 'exact' } }],
+    ['with a count of few items', {}, { tenant: 'small', settings: { 'lists.count': 'exact' } }],
   ])('are not counted by a page %s', async (_, query, how = {}) => {
     await decide(query, how)
     expect([counting, counters()]).toEqual([[], []])
@@ -232,6 +232,16 @@ describe('the units of searches', () => {
     expect((await decide(search, { sub: 'another' })).data).toEqual([])
     runtime.clock.advance(10_500)
     expect((await decide(search)).data).toEqual([])
+  })
+
+  test('include those of a count, which is left out for a caller who has used them up', async () => {
+    const exact: How = { settings: { 'lists.count': 'exact' } }
+    expect((await decide({}, exact)).count).toBe(305)
+    const [counter] = counters() as [Item]
+    expect(counter.total).toBeGreaterThan(1)
+    runtime.store.put({ item: { ...counter, count: 5000, total: 5000 }, condition: 'none' })
+    const { data, count } = await decide({}, exact)
+    expect([data.length, count]).toEqual([25, null])
   })
 
   test('that cannot be counted fail no request', async () => {

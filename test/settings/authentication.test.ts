@@ -1,5 +1,5 @@
 import { afterAll } from '@jest/globals'
-import { make } from '#bin/commands/api-keys/api-keys.ts'
+import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { newId, startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -23,7 +23,7 @@ const listed =
 const byKey =
   (scopes: string[], path = `/v1/orders/${absent}`, header?: string) =>
   async ({ service, settings, tenant }: Tenant) => {
-    const made = await make(
+    const made = await createApiKey(
       { table: service.table, clock: systemClock, name: 'jane' },
       { tenant, name: 'n', scopes },
     )

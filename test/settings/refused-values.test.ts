@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { fetchLimits } from '#shared/imports/prepare-import.ts'
 import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { SettingKey } from '#shared/settings/register.ts'
 import { keySet, localSettings } from '#test/support/settings.ts'
@@ -9,7 +10,9 @@ import { settingsWith, withMembers } from './changes.ts'
 type Row = [changes: Partial<Record<SettingKey, unknown>>, message: string]
 
 const [issuer] = localSettings['auth.issuers']
-const statuses = (from: unknown, more: object = {}) => ({ transitions: { 'order.paid': { from } }, ...more })
+const { transitions } = localSettings['orders.statuses']
+const moves = (some: object) => ({ transitions: { ...transitions, ...some } })
+const statuses = (from: unknown, more: object = {}) => ({ ...moves({ 'order.paid': { from } }), ...more })
 const limit = (max: number, more: object = {}) => ({
   ...{ limit: max, windowSeconds: 60, per: 'principal', counts: 'requests' },
   ...more,
@@ -28,17 +31,18 @@ const restored = (streamArn: string) => ({ tableName: 'restored', streamArn })
 // biome-ignore format: a table of rows
 const rows: Row[] = [
   // Names of what does not exist.
-  [{ 'orders.statuses': statuses(['open']) }, 'open is not among all: active, paid, cancelled'],
+  [{ 'orders.statuses': statuses(['open']) }, 'open is not among all: active, '],
   [{ 'orders.statuses': statuses(['active'], { all: ['active'] }) }, 'paid is not among all: active'],
   [{ 'orders.statuses': statuses(['paid']) }, 'from another status than the one that it announces'],
-  [{ 'orders.statuses': { transitions: { 'order.paid': { from: ['active'], to: 'cancelled' } } } },
+  [{ 'orders.statuses': moves({ 'order.paid': { from: ['active'], to: 'cancelled' } }) },
     'the event decides the status to which the order moves'],
-  [{ 'orders.statuses': { transitions: { 'order.paid': { from: [] }, 'order.lost': { from: ['active'] } }}},
-    'one {from} for each event that a handler takes: order.paid to paid'],
-  [{ 'orders.statuses': { transitions: {} } }, 'one {from} for each event that a handler takes: order.paid to paid'],
+  [{ 'orders.statuses': moves({ 'order.lost': { from: ['active'] } }) },
+    'at transitions.order.lost: expected one {from} for each event that a handler takes: '],
+  [{ 'orders.statuses': { transitions: {} } },
+    'at transitions.order.paid: expected one {from} for each event that a handler takes: '],
   [{ 'discount.cartOwners': 'https://unknown.example' }, 'https://unknown.example is none of user_pool, sessions,'],
   [{ 'events.payloads': { 'order.placed': 'resource' } },
-    'at order.placed: it decides order.created, order.paid, refund.succeeded only'],
+    'at order.placed: it decides order.created, '],
   [{ 'events.payloads': { 'order.paid': 'all' } }, 'at order.paid: say id_and_tenant or resource for this event'],
   [{ 'auth.publicTenant': 'a.b', 'requests.tenantName': { punctuation: '' } },
     'requests.tenantName: a.b of auth.publicTenant is no tenant name'],
@@ -51,6 +55,8 @@ const rows: Row[] = [
   // What stands twice.
   [{ 'auth.issuers': [issuer, issuer] }, 'twice'],
   [{ 'auth.issuers': [issuer, { ...issuer, audience: 'other' }] }, 'two issuers have the same name'],
+  [{ 'auth.issuers': [{ ...issuer, claims: { ...issuer?.claims, roles: ['scope'], scopes: ['scope'] } }] },
+    'two of tenant, roles, scopes and audience are the same claim'],
   [{ 'auth.issuers': [{ ...issuer, types: ['JWT', 'jwt'] }] }, 'two types differ only in their case'],
   [{ 'auth.issuers': [{ ...issuer, keys: { keys: [...keySet.keys, { ...keySet.keys[0], x: 'x' }] } }] },
     'two keys have the same kid'],
@@ -107,6 +113,7 @@ const rows: Row[] = [
   [{ 'otp.mail': { subject: 'one\nBcc: two' } }, 'one line that is not empty'],
   [{ 'codes.export': { inlineMaxBytes: 6_000_000 } }, 'at inlineMaxBytes'],
   [{ 'imports.result': { linkSeconds: 86_400 } }, 'at linkSeconds'],
+  [{ 'imports.maxBytes': { fileUrl: fetchLimits.deadlineSeconds * 1024 ** 2 + 1 } }, 'imports.maxBytes at fileUrl'],
   [{ 'cors.allowedOrigins': ['https://Shop.acme.cloud'] }, 'an origin as browsers send it'],
   [{ 'cors.allowedOrigins': ['https://shop.acme.cloud:443'] }, 'an origin as browsers send it'],
   [{ 'lists.searchFields': { orders: [] } }, 'at orders'],

@@ -119,6 +119,8 @@ function linesOf(cart: Stored): CartDiscount[] {
 /** Returns the events about lines, each once. */
 function appliedTo(published: readonly PublishedEvent[]): Applied[] {
   const distinct = new Map(published.map((event) => [event.event_id, event]))
-  const applied = [...distinct.values()].filter(({ type }) => type === 'promo.applied')
+  const applied = [...distinct.values()].filter(
+    ({ type, version }) => type === 'promo.applied' && version === 1,
+  )
   return applied.map(({ data }) => data as unknown as Applied)
 }

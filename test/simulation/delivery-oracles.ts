@@ -88,7 +88,7 @@ function checkSchedule(
 
 /**
  * Each event has one delivery for each subscriber of its tenant that asked for it and existed before it. A delivery is
- * succeeded, and then its subscriber has accepted it; or it has failed after all attempts; or it is held while its subscriber is
+ * succeeded, and then its subscriber has accepted it; or it has failed after all attempts; or it is suspended while its subscriber is
  * not active.
  */
 export function checkDeliveries(
@@ -137,8 +137,8 @@ export function checkDeliveries(
           'a delivery fails after all attempts',
           show,
         )
-      if (found?.state === 'held')
-        check(state !== 'active', 'only those of inactive subscribers are held', show)
+      if (found?.state === 'suspended')
+        check(state !== 'active', 'only those of inactive subscribers are suspended', show)
       if (found?.state === 'waiting') check(state !== 'active', 'no delivery waits forever', show)
       if (found?.state === 'skipped') check(touched.has(event.event_id), 'only an operator skips', show)
     }

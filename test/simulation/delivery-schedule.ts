@@ -1,7 +1,7 @@
 import {
   type DeliveredEvent,
   type Delivery,
-  mayMove as deliveryMayMove,
+  deliveryTransitions,
   resendDelivery,
   skipDelivery,
 } from '#shared/deliveries/delivery.ts'
@@ -16,10 +16,10 @@ import {
   changeSubscriber,
   createSubscriber,
   deleteSubscriber,
-  mayMove,
   moveSubscriber,
   rotateSecret,
   type Subscriber,
+  subscriberTransitions,
 } from '#shared/subscribers/subscriber.ts'
 import { idAt } from '#test/support/ids.ts'
 import { localSettings } from '#test/support/settings.ts'
@@ -132,7 +132,7 @@ function unfinished({ store }: DeliveryWorld, { subscribers }: DeliveryHistory):
   return storedDeliveries(store).filter(({ subscriber_id, state }) => {
     const { subscriber } = subscribers.get(subscriber_id) ?? {}
     const current = subscriber && store.get(keyOf(subscriber.tenant_id, 'subscriber', subscriber.id))
-    return current?.state === 'active' && (state === 'waiting' || state === 'held')
+    return current?.state === 'active' && (state === 'waiting' || state === 'suspended')
   })
 }
 
@@ -191,7 +191,7 @@ export class SubscriberOperator {
     if (act === 'version') await this.#rotateVersion()
     if (!subscriber) return
     const now = Math.floor(scheduler.now)
-    if ((act === 'pause' || act === 'resume') && mayMove(act, subscriber.state))
+    if ((act === 'pause' || act === 'resume') && subscriberTransitions.allows(act, subscriber.state))
       this.#write([moveSubscriber(subscriber, act, { now })])
     if (act === 'delete' && random.chance(0.5)) this.#write(deleteSubscriber(subscriber))
     if (act === 'rotate') await this.#rotateSecret(subscriber, history)
@@ -249,7 +249,7 @@ export class SubscriberOperator {
   ): void {
     const { store, random } = this.#world
     const own = storedDeliveries(store).filter(
-      ({ subscriber_id, state }) => subscriber_id === id && deliveryMayMove(act, state),
+      ({ subscriber_id, state }) => subscriber_id === id && deliveryTransitions.allows(act, state),
     )
     if (own.length === 0) return
     const delivery = random.pick(own)

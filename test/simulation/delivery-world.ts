@@ -74,7 +74,7 @@ export class DeliveryWorld {
   readonly behaviors = new Map<string, Behavior>()
   readonly deadLetters: { queue: QueueName; body: string }[] = []
   readonly blocked = new Set<string>()
-  /** How often each event was fanned out: each time makes a message, or an entry of a held delivery. */
+  /** How often each event was fanned out: each time makes a message, or an entry of a suspended delivery. */
   readonly fanOuts = new Map<string, number>()
   /** The current version of the key that seals the secrets of subscribers. */
   secretVersion = 'v1'

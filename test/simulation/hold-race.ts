@@ -18,7 +18,7 @@ const expected = /legal hold|held already|no hold on|the tenant has no|no such o
 
 /**
  * At the end of some schedules, clients delete codes of a tenant permanently, and operators erase orders and delete the
- * tenant as a purge does, while others set and release legal holds. Its random numbers are its own, so it moves no other seed.
+ * tenant as a purge does, while others set and lift legal holds. Its random numbers are its own, so it moves no other seed.
  */
 export async function raceHolds(world: World, history: History): Promise<void> {
   const random = world.random.fork('holds')

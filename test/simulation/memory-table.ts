@@ -1,10 +1,10 @@
-import { maxThrottled, pause, retry } from '#shared/platform/aws/retry.ts'
+import { maxThrottled, retry, waitBeforeRetry } from '#shared/platform/aws/retry.ts'
 import { newId } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { type Item, type Key, ownerOf } from '#shared/platform/table/keys.ts'
 import {
   type Change,
-  isRead,
+  isReadCapacity,
   type Refusal,
   readCapacity,
   type Table,
@@ -45,7 +45,7 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
   ) => {
     const sent = (milliseconds: number) => transit({ ...call, changes: call.changes ?? [], milliseconds })
     const result = await retry(sent, capacities, access)
-    if (units && isRead(capacities)) units.read += unitsRead(call, result)
+    if (units && isReadCapacity(capacities)) units.read += unitsRead(call, result)
     return result
   }
 
@@ -99,7 +99,7 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
       let left: readonly Key[] = keys
       for (let again = 0, idle = 0; left.length > 0; again += 1) {
         if (idle === maxThrottled) throw fail('DEPENDENCY.unavailable')
-        if (again > 0) await pause(clock, budget, again)
+        if (again > 0) await waitBeforeRetry(clock, budget, again)
         const asked = left
         const call = {
           name: 'get-many',
@@ -139,7 +139,7 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
       const known: Item[] = []
       let left = items
       for (let again = 0; left.length > 0; again += 1) {
-        if (again > 0) await pause(clock, budget, again)
+        if (again > 0) await waitBeforeRetry(clock, budget, again)
         const asked = left
         const call = {
           name: 'insert-many',

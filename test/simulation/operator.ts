@@ -1,5 +1,5 @@
-import { rotate } from '#bin/commands/api-keys/api-keys.ts'
-import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
+import { rotateApiKey as rotate } from '#bin/commands/api-keys/api-keys.ts'
+import { dayMilliseconds, startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import { makeApiKey, readApiKey } from '#shared/platform/identity/api-key.ts'
 import { reconcile } from '#shared/refunds/reconcile.ts'
 import { clockOf } from '#test/support/clocks.ts'
@@ -19,7 +19,6 @@ const scopes = [
   'discounts:verify',
 ]
 const commandMilliseconds = 10_000
-const dayMilliseconds = 24 * 3600_000
 
 /** Gives a tenant its first API key. */
 export function addApiKey({ store, random, scheduler }: World, history: History, tenant: string): void {
@@ -44,14 +43,18 @@ export async function rotateApiKey(
   keep(history, tenant, key)
 }
 
-/** Compares the ledgers of the tenants with the records of the provider, in each account that they have had. */
+/** Compares the ledgers of the tenants with the refunds of the provider, in each account that they have had. */
 export async function compareWithProvider(world: World, accounts: readonly Account[]): Promise<void> {
   const { table, clock } = operatorOf(world, world.random)
-  const records = world.provider.records()
+  const providerRefunds = world.provider.refunds()
   const budget = startBudget(clock, commandMilliseconds)
   for (const { tenant, account } of accounts) {
     const range = { tenant, account, from: epoch - dayMilliseconds, to: clock.now() + dayMilliseconds }
-    for await (const { differences, unrelated, totals } of reconcile(range, { table, records, budget })) {
+    for await (const { differences, unrelated, totals } of reconcile(range, {
+      table,
+      providerRefunds,
+      budget,
+    })) {
       const isEqual = totals.every(({ provider, ledger }) => provider === ledger)
       const show = () => `${account}: ${JSON.stringify({ differences, unrelated, totals })}`
       check(differences.length === 0 && isEqual, 'the comparison with the provider finds nothing', show)

@@ -1,11 +1,10 @@
 import { checkData } from '#bin/commands/verify/data/check-data.ts'
 import type { Operation } from '#shared/operations/operation.ts'
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import type { RecordedSaga } from '#shared/platform/idempotency/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
+import { type PublishedEvent, publishedEvents } from '#shared/platform/events/outbox.ts'
+import type { RecordedSaga } from '#shared/platform/idempotency/idempotency-record.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { WebhookEvent } from '#shared/webhooks/webhook-event.ts'
-import { eventsOf } from '#test/support/item-events.ts'
 import { checkCarts } from './cart-oracles.ts'
 import { type Answer, type History, type Intent, idsIn } from './client.ts'
 import { checkOnePayout, checkOutcomes, checkRefunds, checkRepeatedRefunds } from './refund-oracles.ts'
@@ -64,7 +63,7 @@ function checkOneEffect(history: History, of: Of): void {
 function checkEvents({ published, records, unpublished }: World, of: Of): void {
   const expected = new Map<string, string>()
   for (const { after } of records) {
-    for (const event of after ? eventsOf(after) : []) {
+    for (const event of after ? publishedEvents(after) : []) {
       const [known, what] = [expected.get(event.event_id) ?? contentOf(event), contentOf(event)]
       check(
         known === what,
@@ -92,6 +91,7 @@ function checkEvents({ published, records, unpublished }: World, of: Of): void {
   ].toSorted()
   const about = ({ type, data }: PublishedEvent) => `${type} ${data.id}`
   const delivered = [...distinct.values()]
+    .filter(({ version }) => version === 1)
     .map(about)
     .filter((one) => /^(order|refund)\./.test(one))
     .toSorted()
@@ -271,11 +271,11 @@ function checkImports(history: History, of: Of): void {
     const rows = lines.filter((line) => line.includes('@')).map((line) => line.split(','))
     for (const [email, name] of rows) latest.set(`${tenant} ${email}`, { name, isSure: isWhole })
     if (!isWhole) continue
-    const { rows_succeeded, rows_failed, completion } = operation
+    const { rows_succeeded, rows_failed, result } = operation
     const invalid = lines.length - rows.length
     const isCounted = rows_succeeded === rows.length && rows_failed === invalid
     const show = () => `${id}: ${rows_succeeded} + ${rows_failed} of ${rows.length} + ${invalid}`
-    check(isCounted && completion?.rejects.length === invalid, 'each row counts once', show)
+    check(isCounted && result?.rejects.length === invalid, 'each row counts once', show)
   }
   const stored = new Map(
     of('customer').map(({ pk, email, name }) => [`${ownerOf(pk).tenant} ${email}`, name]),

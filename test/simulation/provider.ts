@@ -1,5 +1,5 @@
 import type { EarlierUse, ProviderOutcome, ProviderRequest } from '#shared/refunds/payment-provider.ts'
-import type { ProviderRecords, ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from '#shared/refunds/provider-refunds.ts'
 import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -153,8 +153,8 @@ export class SimulatedProvider {
     return earlier && { status: 'key_used', payout: recordOf(earlier) }
   }
 
-  /** The provider's own records. Each account also has a payout that the service did not request. */
-  records(): ProviderRecords {
+  /** The provider's own refunds. Each account also has a payout that the service did not request. */
+  refunds(): ProviderRefunds {
     const { payouts } = this
     return {
       async *list({ account, from, to }) {

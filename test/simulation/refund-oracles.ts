@@ -1,4 +1,4 @@
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { History, Intent } from './client.ts'

@@ -3,9 +3,9 @@ import { eventCarriers } from '#functions/events.ts'
 import { enqueueTasks } from '#functions/platform/enqueue-tasks/handler.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
-import { completeImport, failImport } from '#shared/imports/end-import.ts'
+import { endImport } from '#shared/imports/end-import.ts'
+import { type ImportStep, importSteps } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
-import { type ImportStep, importSteps } from '#shared/imports/import-steps.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { smallestChunk } from '#shared/imports/split-file.ts'
 import type { IdentityProvider } from '#shared/login/identity-provider.ts'
@@ -17,13 +17,17 @@ import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import type { Mail } from '#shared/platform/aws/ses.ts'
-import type { Message } from '#shared/platform/aws/sqs.ts'
+import type { QueueMessage } from '#shared/platform/aws/sqs.ts'
 import { type Budget, newId, startBudget } from '#shared/platform/base/clock.ts'
 import { describeFault, Failure, fail } from '#shared/platform/base/failure.ts'
 import type { HttpResponse } from '#shared/platform/base/http.ts'
 import type { Log } from '#shared/platform/base/log.ts'
-import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
-import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
+import {
+  type PublishedEvent,
+  publishedEvents,
+  type TaskQueue,
+  taskQueues,
+} from '#shared/platform/events/outbox.ts'
 import { relay } from '#shared/platform/events/relay.ts'
 import type { FileStore } from '#shared/platform/formats/file-store.ts'
 import type { Caller } from '#shared/platform/identity/caller.ts'
@@ -47,7 +51,6 @@ import { handleEvent } from '#shared/webhooks/handle-event.ts'
 import { importStates, stepOf } from '#test/imports/import-states.ts'
 import { runMachine, Stopped } from '#test/imports/run-machine.ts'
 import { collectedTable } from '#test/support/declared-table.ts'
-import { eventsOf } from '#test/support/item-events.ts'
 import { memoryFiles } from '#test/support/memory-files.ts'
 import { endpointOf } from '#test/support/service.ts'
 import { longTokenSettings } from '#test/support/settings.ts'
@@ -262,7 +265,9 @@ export class World {
     this.records = this.records.filter((record) => !isLost(record))
     this.store.takeBack(this.lost)
     const kept = new Set(
-      this.records.flatMap(({ after }) => (after ? eventsOf(after) : [])).map(({ event_id }) => event_id),
+      this.records
+        .flatMap(({ after }) => (after ? publishedEvents(after) : []))
+        .map(({ event_id }) => event_id),
     )
     this.published = this.published.filter(({ event_id }) => kept.has(event_id))
     for (const { task } of this.store.all() as { task?: { queue: TaskQueue; body: string } }[])
@@ -504,7 +509,6 @@ export class World {
           throw thrown
         }
       },
-      read: async (_bucket, key) => this.files.files.get(key)?.bytes.toString('utf8') ?? '',
       waited: () => this.scheduler.sleep(5000),
     })
     run
@@ -520,7 +524,7 @@ export class World {
     const correlation = { id: step, trace: {} }
     const milliseconds = importSteps[step].seconds * 1000
     const context = openWork(this.#runtime(process), { operation: 'imports', correlation, milliseconds })
-    const work = { prepare: prepareImport, rows: importRows, complete: completeImport, fail: failImport }
+    const work = { prepare: prepareImport, rows: importRows, end: endImport }
     const run = work[step] as (sent: unknown, using: typeof context) => Promise<unknown>
     // What crosses to a function and back is JSON.
     const inJson = (value: unknown) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)))
@@ -597,7 +601,7 @@ export class World {
   }
 
   #enqueue(records: readonly StreamRecord[], process: Process): Promise<string | undefined> {
-    const send = (queue: TaskQueue, messages: readonly Message[], count: number) => {
+    const send = (queue: TaskQueue, messages: readonly QueueMessage[], count: number) => {
       for (const { body } of messages.slice(0, count)) this.enqueue(queue, body)
       return messages.map((_, index) => index >= count)
     }

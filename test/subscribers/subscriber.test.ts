@@ -9,16 +9,16 @@ import {
   createSubscriber,
   deleteSubscriber,
   findSubscriber,
-  mayMove,
   moveSubscriber,
   rotateSecret,
   type Subscriber,
   SubscriberInput,
   subscribersOf,
+  subscriberTransitions,
   validSecrets,
   wants,
 } from '#shared/subscribers/subscriber.ts'
-import { addressesOf, isSubscriberUrl, mayReach } from '#shared/subscribers/subscriber-address.ts'
+import { isSubscriberUrl, mayReach, subscriberResolver } from '#shared/subscribers/subscriber-address.ts'
 import { localSettings, otherSettings } from '#test/support/settings.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
 import { subscriberOf } from './subscribers.ts'
@@ -101,13 +101,13 @@ describe('the address of a subscriber', () => {
   })
 
   test('of a name that only this machine knows is found locally', async () => {
-    const addresses = await addressesOf(localSettings)('localhost')
+    const addresses = await subscriberResolver(localSettings)('localhost')
     expect(addresses.filter((one) => !mayReach(one, localSettings))).toEqual([])
     expect(addresses).not.toEqual([])
   })
 
   test('of a name is asked of name servers on AWS', () => {
-    expect(addressesOf(otherSettings)).toBe(internet.resolve)
+    expect(subscriberResolver(otherSettings)).toBe(internet.resolve)
   })
 })
 
@@ -164,7 +164,7 @@ describe('a stored subscriber', () => {
     ['disable', 'active', true],
     ['disable', 'paused', false],
   ] as const)('may %s while it is %s: %s', (trigger, state, allowed) => {
-    expect(mayMove(trigger, state)).toBe(allowed)
+    expect(subscriberTransitions.allows(trigger, state)).toBe(allowed)
   })
 })
 

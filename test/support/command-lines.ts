@@ -1,6 +1,6 @@
-import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
+import { commandName, createProgram, leavesOf } from '#bin/cli/program.ts'
 
-const commands = new Map(leavesOf(createProgram()).map((command) => [nameOf(command), command]))
+const commands = new Map(leavesOf(createProgram()).map((command) => [commandName(command), command]))
 
 /** A use of the command line in a text: `npx commerce orders erase ID --tenant acme`. */
 interface CommandLine {

@@ -8,7 +8,7 @@ import { startHttpServer } from './http-server.ts'
 import { type FakePaymentProvider, startPaymentProvider } from './payment-provider/payment-provider.ts'
 
 /**
- * What the fake checks and the tests of refunds do not: `stripe-provider`, `stripe-retries` and `stripe-records` use its
+ * What the fake checks and the tests of refunds do not: `stripe-provider`, `stripe-retries` and `list-stripe-refunds` use its
  * keys, lists, faults and names with effects.
  */
 let provider: FakePaymentProvider

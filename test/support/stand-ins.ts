@@ -6,7 +6,6 @@ const campaign = 'test/end-to-end/operations.campaign.test.ts'
 export const playedBy: Readonly<Record<string, string>> = {
   Freeze: campaign,
   'Restore the table to a point in time': 'test/end-to-end/restore-procedure.campaign.test.ts',
-  'Region or account lost': campaign,
   'Dead letters': campaign,
   'Rotate the key that signs webhooks': campaign,
   'Rotate an API key, end a session': campaign,
@@ -20,7 +19,6 @@ export const playedBy: Readonly<Record<string, string>> = {
 
 const facts = 'test/infrastructure/documented-facts.test.ts'
 const operatorPolicy = 'test/infrastructure/operator-policy.test.ts'
-const webAcl = 'test/infrastructure/web-acl.test.ts'
 const replicated = {
   because: 'the local AWS does not replicate secrets',
   test: { file: facts, title: 'the secrets that a second region needs are those of the stack' },
@@ -30,7 +28,6 @@ const withoutBackups = {
   test: { file: operatorPolicy, title: 'permits %s, which docs/operations.md calls' },
 }
 const oneRegion = 'the local AWS is one region'
-const withoutWebAcl = 'the local AWS has no web ACL'
 
 /** The commands below the headings of the page that the local AWS cannot play, with the tests that stand for them. */
 export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
@@ -123,26 +120,6 @@ export const standIns: Readonly<Record<string, readonly StandIn[]>> = {
         file: 'test/subscribers/signing-secret.test.ts',
         title: 'opens after a rotation of the key',
       },
-    },
-  ],
-  'Block an address': [
-    {
-      command: 'npx commerce addresses block',
-      because: withoutWebAcl,
-      test: { file: webAcl, title: 'are those of two sets, one for each version of IP' },
-    },
-    {
-      command: 'npx commerce addresses list',
-      because: withoutWebAcl,
-      test: {
-        file: 'test/operators/blocked-addresses.test.ts',
-        title: 'is listed once if it is blocked twice',
-      },
-    },
-    {
-      command: 'npx commerce addresses unblock',
-      because: withoutWebAcl,
-      test: { file: 'test/operators/blocked-addresses.test.ts', title: 'is admitted again' },
     },
   ],
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { createProgram, leavesOf, nameOf } from '#bin/cli/program.ts'
+import { commandName, createProgram, leavesOf } from '#bin/cli/program.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
@@ -195,7 +195,7 @@ describe('the AWS actions of the commands', () => {
     const withStack = leavesOf(createProgram()).filter(({ options }) =>
       options.some(({ long }) => long === '--stack'),
     )
-    expect(Object.keys(commandActions).sort()).toEqual(withStack.map(nameOf).sort())
+    expect(Object.keys(commandActions).sort()).toEqual(withStack.map(commandName).sort())
   })
 
   test.each(['verify', 'releases'])('of %s are in the policy of the pipeline', (command) => {

@@ -4,6 +4,7 @@ import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
+import { eventsOf } from '#test/support/item-events.ts'
 import { placeOrder } from '#test/support/place-order.ts'
 import { handleReceived, receiveEvent, sendEvent } from '#test/support/received-events.ts'
 import { startService } from '#test/support/service.ts'
@@ -151,7 +152,8 @@ test('an order is paid once by any number of events', async () => {
   const { id } = (await placeOrder(service, 'payer')).json
   for (let n = 0; n < 2; n += 1) await receive(eventOf('order.paid', { id }))
   const [order] = await service.items('payer', 'order')
-  expect(order).toMatchObject({ status: 'paid', version: 2, outbox: { events: ['order.paid.v1'] } })
+  expect(order).toMatchObject({ status: 'paid', version: 2 })
+  expect(eventsOf(order as never).filter(({ type }) => type === 'order.paid')).toHaveLength(1)
 })
 
 describe('an event that has no effect', () => {

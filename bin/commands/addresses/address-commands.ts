@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { InvalidArgumentError } from '@commander-js/extra-typings'
 import { awsStack, type Define, yes } from '../../cli/options.ts'
-import { confirm, printRecord, printRecords } from '../../cli/output.ts'
+import { confirm, printFields, printRows } from '../../cli/output.ts'
 
 /** Defines the commands on the addresses that the web ACLs of a stack block. */
 export function defineAddresses(define: Define): void {
@@ -17,7 +17,7 @@ export function defineAddresses(define: Define): void {
     .action(async (address, { yes, stack }) => {
       const { block, blockingStack } = await import('./blocked-addresses.ts')
       await confirm(`Block all requests from ${address} to ${stack}?`, yes)
-      printRecord({ blocked: await block(blockingStack(stack), address) })
+      printFields({ blocked: await block(blockingStack(stack), address) })
     })
   define(
     'addresses unblock',
@@ -28,7 +28,7 @@ export function defineAddresses(define: Define): void {
     .addOption(awsStack)
     .action(async (address, { stack }) => {
       const { blockingStack, unblock } = await import('./blocked-addresses.ts')
-      printRecord({ unblocked: await unblock(blockingStack(stack), address) })
+      printFields({ unblocked: await unblock(blockingStack(stack), address) })
     })
   define(
     'addresses list',
@@ -38,7 +38,7 @@ export function defineAddresses(define: Define): void {
     .addOption(awsStack)
     .action(async ({ stack }) => {
       const { blockingStack, listBlocked } = await import('./blocked-addresses.ts')
-      await printRecords((await listBlocked(blockingStack(stack))).map((address) => ({ address })))
+      await printRows((await listBlocked(blockingStack(stack))).map((address) => ({ address })))
     })
 }
 

@@ -9,7 +9,7 @@ import {
   tenant,
   yes,
 } from '../../cli/options.ts'
-import { confirm, printRecord, printRecords } from '../../cli/output.ts'
+import { confirm, printFields, printRows } from '../../cli/output.ts'
 
 /** Defines the commands on the API keys of a tenant. */
 export function defineApiKeyCommands(define: Define): void {
@@ -30,10 +30,10 @@ function defineCreate(define: Define): void {
     .requiredOption('--scope <scopes>', 'scopes, separated by spaces')
     .addOption(stack)
     .action(async ({ tenant, name, scope, stack }) => {
-      const { make, scopesOf } = await import('./api-keys.ts')
+      const { createApiKey, scopesOf } = await import('./api-keys.ts')
       const { outputOf } = await import('../stack/deployment.ts')
       const scopes = scopesOf(scope, outputOf(await stackOf(stack), 'ApiKeyScopes'))
-      printRecord(await make(await operatorOf(stack), { tenant, name, scopes }))
+      printFields(await createApiKey(await operatorOf(stack), { tenant, name, scopes }))
     })
 }
 
@@ -46,9 +46,9 @@ function defineList(define: Define): void {
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { list } = await import('./api-keys.ts')
-      await printRecords(
-        list(await tableOf(stack), tenant, systemClock),
+      const { listApiKeys } = await import('./api-keys.ts')
+      await printRows(
+        listApiKeys(await tableOf(stack), tenant, systemClock),
         'key_id',
         'name',
         'scopes',
@@ -73,8 +73,8 @@ function defineRotate(define: Define): void {
     )
     .addOption(stack)
     .action(async (id, { tenant, overlap, stack }) => {
-      const { rotate } = await import('./api-keys.ts')
-      printRecord(await rotate(await operatorOf(stack), { tenant, id, overlapSeconds: overlap }))
+      const { rotateApiKey } = await import('./api-keys.ts')
+      printFields(await rotateApiKey(await operatorOf(stack), { tenant, id, overlapSeconds: overlap }))
     })
 }
 
@@ -85,9 +85,9 @@ function defineRevoke(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, yes, stack }) => {
-      const { revoke } = await import('./api-keys.ts')
+      const { revokeApiKey } = await import('./api-keys.ts')
       await confirm(`End the API key ${id} of ${tenant}?`, yes)
-      await revoke(await operatorOf(stack), tenant, id)
-      printRecord({ key_id: id, revoked: true })
+      await revokeApiKey(await operatorOf(stack), tenant, id)
+      printFields({ key_id: id, revoked: true })
     })
 }

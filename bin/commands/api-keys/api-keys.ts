@@ -3,7 +3,7 @@ import { type ApiKeyItem, hasExpired, makeApiKey, type NewApiKey } from '#shared
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import { keyOf, tenantPattern } from '#shared/platform/table/keys.ts'
 import { type Change, inState, type Table } from '#shared/platform/table/table.ts'
-import { auditOfOperator, type Operator } from '../tenants/tenant-records.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 /** The public fields of a key: everything but its secret. */
 type ApiKeyLine = Omit<ApiKeyItem, 'pk' | 'sk' | 'secret_hash' | 'state'> & {
@@ -29,18 +29,18 @@ export function scopesOf(text: string | undefined, known: string): string[] {
 }
 
 /** Creates a key with the role Service in a tenant. */
-export async function make(
+export async function createApiKey(
   operator: Operator,
   { tenant, name, scopes }: { tenant: string; name: string; scopes: string[] },
 ): Promise<CreatedKey> {
   if (!tenantPattern.test(tenant)) throw new Error(`the tenant does not match ${tenantPattern.source}`)
   const created = newKey({ tenant, name, scopes }, operator.clock)
-  const entry = { action: 'api_key.make', target: `api_key/${created.item.key_id}`, after: { scopes } }
-  return commitKey(operator, created, [auditOfOperator(operator, tenant, entry)])
+  const audited = { action: 'api_key.create', target: `api_key/${created.item.key_id}`, after: { scopes } }
+  return commitKey(operator, created, [auditOfOperator(operator, tenant, audited)])
 }
 
 /** Yields the keys of a tenant, oldest first. */
-export async function* list(table: Table, tenant: string, clock: Clock): AsyncGenerator<ApiKeyLine> {
+export async function* listApiKeys(table: Table, tenant: string, clock: Clock): AsyncGenerator<ApiKeyLine> {
   for await (const item of itemsOf(table, tenant, 'api_key')) {
     const line = lineOf(item as unknown as ApiKeyItem)
     const isOver = line.state !== 'revoked' && hasExpired(line, clock.now())
@@ -53,7 +53,7 @@ export async function* list(table: Table, tenant: string, clock: Clock): AsyncGe
  * @param overlapSeconds how long the old key stays valid; it does not expire if undefined
  * @throws Error if the key is revoked or expired, or ends already: a second rotation cannot prolong it
  */
-export async function rotate(
+export async function rotateApiKey(
   operator: Operator,
   { tenant, id, overlapSeconds }: { tenant: string; id: string; overlapSeconds: number | undefined },
 ): Promise<CreatedKey> {
@@ -67,17 +67,17 @@ export async function rotate(
       ? { state: 'active' }
       : { state: 'ending', valid_until: timestamp(clock.now() + overlapSeconds * 1000) }
   const ending: Change = { update: keyOf(tenant, 'api_key', id), set, condition: inState(['active']) }
-  const entry = {
+  const audited = {
     action: 'api_key.rotate',
     target: `api_key/${id}`,
     before: { key_id: id },
     after: { key_id: created.item.key_id, scopes, overlap_seconds: overlapSeconds ?? null },
   }
-  return commitKey(operator, created, [ending, auditOfOperator(operator, tenant, entry)])
+  return commitKey(operator, created, [ending, auditOfOperator(operator, tenant, audited)])
 }
 
 /** Revokes a key that is active or ends later. @throws Error if there is no such key */
-export async function revoke(operator: Operator, tenant: string, id: string): Promise<void> {
+export async function revokeApiKey(operator: Operator, tenant: string, id: string): Promise<void> {
   const revoked: Change = {
     update: keyOf(tenant, 'api_key', id),
     set: { state: 'revoked' },

@@ -1,5 +1,5 @@
 import { awsStack, type Define, parseWholeNumber, stackOf, UsageError } from '../../cli/options.ts'
-import { printRecord } from '../../cli/output.ts'
+import { printFields } from '../../cli/output.ts'
 import { onStopSignal } from '../../cli/stop-signal.ts'
 
 /** The same for all, so that an address of the console works for a colleague who runs it. */
@@ -19,6 +19,6 @@ export function defineConsole(define: Define): void {
       const { serveConsole } = await import('./console.ts')
       const { link, stop } = await serveConsole(stack, await stackOf(stack), port)
       onStopSignal(() => void stop())
-      printRecord({ link })
+      printFields({ link })
     })
 }

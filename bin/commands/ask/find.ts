@@ -1,5 +1,5 @@
 import { codeTextOf } from '#shared/codes/code-text.ts'
-import { isId, timeOf } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, isId, minuteMilliseconds, timeOf } from '#shared/platform/base/clock.ts'
 import { noUnits, type Units } from '#shared/platform/base/units.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -24,7 +24,7 @@ import {
   itemsByName,
   mailsById,
 } from './locate.ts'
-import type { Answer, Query, Read } from './query.ts'
+import type { LineAnswer, LineQuery, ReadLines } from './query.ts'
 import type { Reach } from './reach.ts'
 import type { LogLine } from './search-logs.ts'
 import {
@@ -67,8 +67,6 @@ export interface FindOptions {
   tenant?: string | undefined
 }
 
-const minuteMilliseconds = 60_000
-const dayMilliseconds = 24 * 60 * minuteMilliseconds
 /** What one answer of a list looks at, and how many answers a search reads: 100,000 items of an audit. */
 const linesAtOnce = 10_000
 const mostAnswers = 10
@@ -81,7 +79,7 @@ const mostMoments = 20
 const mostMails = 50
 
 /** The entities that requests create, by their operation. */
-const created: Readonly<Record<string, 'order' | 'code' | 'refund' | 'operation'>> = {
+const createdEntities: Readonly<Record<string, 'order' | 'code' | 'refund' | 'operation'>> = {
   'orders.create': 'order',
   'codes.create': 'code',
   'codes.import': 'code',
@@ -180,7 +178,7 @@ class Search {
     const tenant = this.#tenant
     await this.#readTargets(tenant)
     const creations = [...this.#lines.values()].flatMap(({ at, fields }) => {
-      const entity = created[String(fields.operation)]
+      const entity = createdEntities[String(fields.operation)]
       return entity && this.#correlations.has(String(fields.correlation_id)) ? [{ at, entity }] : []
     })
     for (const [entity, moments] of Map.groupBy(creations, ({ entity }) => entity))
@@ -202,9 +200,9 @@ class Search {
   async readLetters(): Promise<void> {
     const names = [this.#what, ...this.#correlations, ...[...this.#items.values()].map(({ id }) => id)]
     const command = commandsFor(this.#reach.stack)
-    const { entries, units } = await readDeadLetters(this.#reach, { limit: linesAtOnce, anyOf: names })
+    const { lines, units } = await readDeadLetters(this.#reach, { limit: linesAtOnce, anyOf: names })
     this.#charge(units)
-    const own = entries.filter(({ tenant_id }) => this.#isOwn(tenant_id))
+    const own = lines.filter(({ tenant_id }) => this.#isOwn(tenant_id))
     this.#others.push(...own.map((line) => entryOfLetter(line, command)))
   }
 
@@ -355,14 +353,14 @@ class Search {
   }
 
   /** Reads a list to its end, or as much as a search reads. */
-  async #all<Entry>(read: Read<Entry>, query: Omit<Query, 'limit'>): Promise<Entry[]> {
+  async #all<Entry>(read: ReadLines<Entry>, query: Omit<LineQuery, 'limit'>): Promise<Entry[]> {
     const entries: Entry[] = []
-    let answer: Answer<Entry> | undefined
+    let answer: LineAnswer<Entry> | undefined
     for (let count = 0; count < mostAnswers && !answer?.complete; count += 1) {
       const { cursor } = answer ?? {}
       answer = await read(this.#reach, { ...this.#time, ...query, limit: linesAtOnce, cursor })
       this.#charge(answer.units)
-      entries.push(...answer.entries)
+      entries.push(...answer.lines)
     }
     if (!answer?.complete) this.#complete = false
     return entries

@@ -1,11 +1,11 @@
 import { deadLetterNames } from '#functions/subscriptions.ts'
-import { asDelivery, type Delivery } from '#shared/deliveries/delivery.ts'
+import { asDelivery, type Delivery, isLatestFailure } from '#shared/deliveries/delivery.ts'
 import type { Operation } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
 import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
 import { noUnits } from '#shared/platform/base/units.ts'
-import { asRecord } from '#shared/platform/idempotency/record.ts'
+import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
 import type { FailureEntry } from '#shared/platform/table/failure-entries.ts'
 import {
   type Entity,
@@ -22,10 +22,10 @@ import type { Table } from '#shared/platform/table/table.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
 import { UsageError } from '../../cli/options.ts'
-import { type DeadLetterSummary, listLetters, tenantOf } from '../dead-letters/inspect-dead-letters.ts'
-import { type Answer, failedAttempt, type Query, type Read } from './query.ts'
+import { type DeadLetterSummary, listLetters, tenantOfLetter } from '../dead-letters/inspect-dead-letters.ts'
+import { failedAttempt, type LineAnswer, type LineQuery, type ReadLines } from './query.ts'
 import type { Reach } from './reach.ts'
-import { idRange, readLatest } from './read-latest.ts'
+import { queriedIds, readLatest } from './read-latest.ts'
 
 /** An audit record with its id. */
 export interface AuditLine extends AuditRecord {
@@ -78,7 +78,7 @@ const operationFields = [
   'correlation_id',
   'created_at',
   'updated_at',
-  'completion',
+  'result',
   'error',
 ] as const satisfies (keyof Operation)[]
 /** An operation without the address of its file. */
@@ -91,7 +91,7 @@ export interface DeadLetterLine extends DeadLetterSummary {
 }
 
 /** Requires a tenant. */
-export const readAudit: Read<AuditLine> = async (reach, query) => {
+export const readAudit: ReadLines<AuditLine> = async (reach, query) => {
   const { actor, action, target, result, correlationId } = query
   return readTenant(reach, query, 'audit', ({ pk: _, sk: id, ...record }) => {
     const line = { id, ...(record as unknown as AuditRecord) }
@@ -106,14 +106,14 @@ export const readAudit: Read<AuditLine> = async (reach, query) => {
 }
 
 /** Requires a tenant. */
-export const readLedger: Read<LedgerLine> = async (reach, query) =>
+export const readLedger: ReadLines<LedgerLine> = async (reach, query) =>
   readTenant(reach, query, 'ledger', ({ pk: _, sk: id, ...entry }) => {
     const line = { id, tenant_id: String(query.tenant), ...(entry as unknown as LedgerEntry) }
     return isOneOf(query.status, [line.kind]) && isOneOf(query.target, [line.charge_id]) ? line : undefined
   })
 
 /** Without a tenant: the pending refunds of all tenants. */
-export const readRefunds: Read<RefundLine> = async (reach, query) => {
+export const readRefunds: ReadLines<RefundLine> = async (reach, query) => {
   const lineOf = (item: Item): RefundLine | undefined => {
     const line = pick(asRefund(item), refundFields)
     return isOneOf(query.status, [line.status]) && isOneOf(query.target, [line.charge_id]) ? line : undefined
@@ -131,7 +131,7 @@ function hasFailedAttempt({ attempts }: Pick<Delivery, 'attempts'>): boolean {
 const answerLength = 80
 
 /** Without a tenant: the failed deliveries of all tenants, by the time of the failure. */
-export const readDeliveries: Read<DeliveryLine> = async (reach, query) => {
+export const readDeliveries: ReadLines<DeliveryLine> = async (reach, query) => {
   const { status, target, correlationId } = query
   const lineOf = (item: Item): DeliveryLine | undefined => {
     const line = deliveryLine(item)
@@ -143,11 +143,13 @@ export const readDeliveries: Read<DeliveryLine> = async (reach, query) => {
   }
   if (query.tenant !== undefined) return readTenant(reach, query, 'delivery', lineOf)
   requireTenantUnless(query, 'failed')
-  return readFailed(reach, query, { kind: 'failed-delivery', entity: 'delivery' }, lineOf)
+  return readFailed(reach, query, 'failed-delivery', (item, entry) =>
+    isLatestFailure(entry, asDelivery(item)) ? lineOf(item) : undefined,
+  )
 }
 
 /** Without a tenant: the failed operations of all tenants, by the time of the failure. */
-export const readOperations: Read<OperationLine> = async (reach, query) => {
+export const readOperations: ReadLines<OperationLine> = async (reach, query) => {
   const lineOf = (item: Item): OperationLine | undefined => {
     const line = pick(asOperation(item), operationFields)
     return isOneOf(query.status, [line.state]) && isOneOf(query.correlationId, [line.correlation_id])
@@ -156,16 +158,16 @@ export const readOperations: Read<OperationLine> = async (reach, query) => {
   }
   if (query.tenant !== undefined) return readTenant(reach, query, 'operation', lineOf)
   requireTenantUnless(query, 'failed')
-  return readFailed(reach, query, { kind: 'failed-operation', entity: 'operation' }, lineOf)
+  return readFailed(reach, query, 'failed-operation', lineOf)
 }
 
 /** Looks at the messages of `target`, or of all queues. They stay there. */
 export const readDeadLetters = (
   reach: Reach,
-  query: Query & {
+  query: LineQuery & {
     /** Texts of which a message has at least one as a whole value. */ anyOf?: readonly string[]
   },
-): Promise<Answer<DeadLetterLine>> => {
+): Promise<LineAnswer<DeadLetterLine>> => {
   const { tenant, target, from = 0, to = Number.POSITIVE_INFINITY, correlationId, limit } = query
   const anyOf = query.anyOf ?? (correlationId === undefined ? undefined : [correlationId])
   return counted(reach, async (table) => {
@@ -178,15 +180,19 @@ export const readDeadLetters = (
           const isInTime = from <= sent && sent < to
           return (
             isInTime &&
-            isOneOf(tenant, [tenantOf(letter, queue)]) &&
+            isOneOf(tenant, [tenantOfLetter(letter, queue)]) &&
             (anyOf === undefined || hasOneOf(letter.body, anyOf))
           )
         })
-        return found.map(({ letter, summary }) => ({ queue, tenant_id: tenantOf(letter, queue), ...summary }))
+        return found.map(({ letter, summary }) => ({
+          queue,
+          tenant_id: tenantOfLetter(letter, queue),
+          ...summary,
+        }))
       }),
     )
     const all = letters.flat().toSorted((one, other) => (one.at < other.at ? 1 : -1))
-    return { entries: all.slice(0, limit), complete: all.length <= limit, cursor: undefined }
+    return { lines: all.slice(0, limit), complete: all.length <= limit, cursor: undefined }
   })
 }
 
@@ -221,40 +227,42 @@ export function deliveryLine(item: Item): DeliveryLine {
 }
 
 /** Returns the list of the items of a tenant as they are stored. */
-export function readItems(entity: Entity): Read<Item> {
+export function readItems(entity: Entity): ReadLines<Item> {
   return (reach, query) => readTenant(reach, query, entity, (item) => item)
 }
 
 /** Reads the items of a tenant. @throws UsageError without one */
-function readTenant<Entry>(
+function readTenant<Line>(
   reach: Reach,
-  query: Query,
+  query: LineQuery,
   entity: Entity,
-  entryOf: (item: Item) => Entry | undefined,
-): Promise<Answer<Entry>> {
+  lineOf: (item: Item) => Line | undefined,
+): Promise<LineAnswer<Line>> {
   const { tenant } = query
   if (tenant === undefined) throw new UsageError('--tenant is required')
   return counted(reach, (table) =>
-    readLatest(table, partitionsOf(tenant, entity), query, async (items) => items.map(entryOf)),
+    readLatest(table, partitionsOf(tenant, entity), query, async (items) => items.map(lineOf)),
   )
 }
 
-/** Reads the entries of failures, and the work that has failed since: work that was tried again may have succeeded. */
-function readFailed<Entry extends { id: string }>(
+/** Reads the entries of failures, and the work that is failed: what was tried again may have succeeded. */
+function readFailed<Line>(
   reach: Reach,
-  query: Query,
-  { kind, entity }: { kind: 'failed-operation' | 'failed-delivery'; entity: Entity },
-  entryOf: (item: Item) => Entry | undefined,
-): Promise<Answer<Entry>> {
-  const seen = new Set<string>()
+  query: LineQuery,
+  kind: 'failed-operation' | 'failed-delivery',
+  lineOf: (item: Item, entry: FailureEntry) => Line | undefined,
+): Promise<LineAnswer<Line>> {
+  const entity = kind === 'failed-delivery' ? 'delivery' : 'operation'
   return counted(reach, (table) =>
-    readLatest(table, failurePartitionsOf(kind), query, async (entries) => {
-      const keys = (entries as FailureEntry[]).map(({ tenant, work }) => keyOf(tenant, entity, work))
-      const items = await itemsAt(table, keys)
-      return items.map((item) => {
-        const isNew = item !== undefined && item.state === 'failed' && !seen.has(item.pk + item.sk)
-        if (isNew) seen.add(item.pk + item.sk)
-        return isNew ? entryOf(item) : undefined
+    readLatest(table, failurePartitionsOf(kind), query, async (items) => {
+      const entries = items as FailureEntry[]
+      const work = await itemsInOrder(
+        table,
+        entries.map(({ tenant, work }) => keyOf(tenant, entity, work)),
+      )
+      return entries.map((entry, at) => {
+        const item = work[at]
+        return item?.state === 'failed' ? lineOf(item, entry) : undefined
       })
     }),
   )
@@ -266,10 +274,10 @@ const pendingAtOnce = 100
 /** Reads the refunds that a saga pays, and those about which the provider must be asked. The latest come first. */
 async function readPending(
   table: Table,
-  query: Query,
+  query: LineQuery,
   lineOf: (item: Item) => RefundLine | undefined,
-): Promise<Omit<Answer<RefundLine>, 'units'>> {
-  const { low, high } = idRange(query)
+): Promise<Omit<LineAnswer<RefundLine>, 'units'>> {
+  const { low, high } = queriedIds(query)
   const [unsettled, sagas] = await Promise.all([
     pendingEntries(table, 'unsettled-refund'),
     pendingEntries(table, 'pending-saga'),
@@ -291,13 +299,13 @@ async function readPending(
   for (let start = 0; start < entries.length; ) {
     const part = entries.slice(start, start + Math.min(pendingAtOnce, query.limit - found.length))
     start += part.length
-    const records = await itemsAt(
+    const records = await itemsInOrder(
       table,
       part.flatMap(({ record }) => record ?? []),
     )
     const refundOfRecord = new Map(
       records.flatMap((item) => {
-        const record = item && asRecord(item)
+        const record = item && asIdempotencyRecord(item)
         return record?.state === 'pending'
           ? [[`${record.pk}|${record.sk}`, String(record.saga.state.id)]]
           : []
@@ -308,15 +316,15 @@ async function readPending(
       return refund === undefined || seen.has(refund) ? [] : [keyOf(tenant, 'refund', refund)]
     })
     for (const { sk } of keys) seen.add(sk)
-    const refunds = await itemsAt(table, keys)
+    const refunds = await itemsInOrder(table, keys)
     for (const refund of refunds) {
       const line = refund?.status === 'pending' ? lineOf(refund) : undefined
       if (line) found.push(line)
     }
     if (found.length >= query.limit && start < entries.length)
-      return { entries: latestFirst(found), complete: false, cursor: part.at(-1)?.id }
+      return { lines: latestFirst(found), complete: false, cursor: part.at(-1)?.id }
   }
-  return { entries: latestFirst(found), complete: true, cursor: undefined }
+  return { lines: latestFirst(found), complete: true, cursor: undefined }
 }
 
 function latestFirst(refunds: readonly RefundLine[]): RefundLine[] {
@@ -324,7 +332,7 @@ function latestFirst(refunds: readonly RefundLine[]): RefundLine[] {
 }
 
 /** Returns the items of keys, in their order; undefined for those that are absent. */
-async function itemsAt(table: Table, keys: readonly Key[]): Promise<(Item | undefined)[]> {
+async function itemsInOrder(table: Table, keys: readonly Key[]): Promise<(Item | undefined)[]> {
   const unique = new Map(keys.map(({ pk, sk }) => [`${pk}|${sk}`, { pk, sk }]))
   const items = unique.size > 0 ? await table.getMany([...unique.values()]) : []
   const byKey = new Map(items.map((item) => [`${item.pk}|${item.sk}`, item]))
@@ -332,16 +340,16 @@ async function itemsAt(table: Table, keys: readonly Key[]): Promise<(Item | unde
 }
 
 /** Opens the table, and adds what the work took of it. */
-async function counted<Entry>(
+async function counted<Line>(
   reach: Reach,
-  work: (table: Table) => Promise<Omit<Answer<Entry>, 'units'>>,
-): Promise<Answer<Entry>> {
+  work: (table: Table) => Promise<Omit<LineAnswer<Line>, 'units'>>,
+): Promise<LineAnswer<Line>> {
   const units = noUnits()
   return { ...(await work(reach.openTable(units))), units }
 }
 
 /** @throws UsageError for a status whose items cannot be found without their tenant */
-function requireTenantUnless({ status }: Query, known: string): void {
+function requireTenantUnless({ status }: LineQuery, known: string): void {
   if (status !== undefined && status !== known) throw new UsageError(`--status ${status} requires --tenant`)
 }
 

@@ -4,8 +4,8 @@ import type { Reach } from './reach.ts'
 /** What a list of deliveries takes as a status besides the states: an attempt has failed, whatever came after it. */
 export const failedAttempt = 'failed-attempt'
 
-/** What a list is asked for. Each list takes the filters that its entries have. */
-export interface Query {
+/** What a list is asked for. Each list takes the filters that its lines have. */
+export interface LineQuery {
   /** Without it, a list shows what waits or has failed in any tenant. Audit and ledger require one. */
   tenant?: string | undefined
   /** Milliseconds since 1970, inclusive. */
@@ -22,15 +22,15 @@ export interface Query {
   /** Of an audit record. */
   result?: 'allow' | 'deny' | undefined
   correlationId?: string | undefined
-  /** The most entries of an answer. */
+  /** The most lines of an answer. */
   limit: number
   /** That of an earlier answer, which this one continues. */
   cursor?: string | undefined
 }
 
-/** The answer of a list: entries, the latest first. */
-export interface Answer<Entry> {
-  entries: Entry[]
+/** The answer of a list: lines, the latest first. */
+export interface LineAnswer<Line> {
+  lines: Line[]
   /** What the table charged. */
   units: Units
   /** Whether nothing of the range is left. */
@@ -39,5 +39,5 @@ export interface Answer<Entry> {
   cursor: string | undefined
 }
 
-/** A list that operators ask. An answer may have fewer entries than its limit although more are left: `cursor` says so. */
-export type Read<Entry> = (reach: Reach, query: Query) => Promise<Answer<Entry>>
+/** A list that operators ask. An answer may have fewer lines than its limit although more are left: `cursor` says so. */
+export type ReadLines<Line> = (reach: Reach, query: LineQuery) => Promise<LineAnswer<Line>>

@@ -1,8 +1,17 @@
 import { Option } from '@commander-js/extra-typings'
-import { states } from '#shared/operations/operation-states.ts'
+import { operationStates } from '#shared/operations/operation.ts'
 import { type Define, stack, tenant, UsageError } from '../../cli/options.ts'
-import { printLine, printRecord } from '../../cli/output.ts'
-import { anyTenant, ask, correlationId, from, limit, reachAt, to, verbose } from './question-options.ts'
+import { printFields, printJson, printLine } from '../../cli/output.ts'
+import {
+  anyTenant,
+  correlationId,
+  from,
+  limit,
+  printAnswer,
+  reachAt,
+  to,
+  verbose,
+} from './question-options.ts'
 
 /** Defines the commands that answer what happened. */
 export function defineQuestions(define: Define): void {
@@ -32,9 +41,9 @@ function defineFind(define: Define): void {
       const time = { from: from?.getTime(), to: to?.getTime() }
       const timeline = await find(await reachAt(stack), what, { ...time, tenant })
       const { found, entries, read } = timeline
-      if (json) console.log(JSON.stringify(timeline))
+      if (json) printJson(timeline)
       else {
-        printRecord({ found })
+        printFields({ found })
         for (const entry of entries) printLine(entry, 'at', 'kind', 'summary', 'command')
       }
       const isOfSeveral = new Set(found.map((one) => one.tenant)).size > 1
@@ -67,7 +76,7 @@ function defineAudit(define: Define): void {
       const { readAudit } = await import('./lists.ts')
       const filters = { tenant, actor, action, target, result, correlationId }
       const columns = ['at', 'actor_id', 'issuer', 'action', 'target', 'result']
-      await ask(readAudit, options, filters, { columns })
+      await printAnswer(readAudit, options, filters, { columns })
     })
 }
 
@@ -81,14 +90,14 @@ function defineOperations(define: Define): void {
     .addOption(anyTenant)
     .addOption(from)
     .addOption(to)
-    .addOption(new Option('--status <state>', 'only in this state').choices(states))
+    .addOption(new Option('--status <state>', 'only in this state').choices(operationStates))
     .addOption(correlationId)
     .addOption(limit)
     .addOption(verbose)
     .addOption(stack)
     .action(async ({ tenant, status, correlationId, ...options }) => {
       const { readOperations } = await import('./lists.ts')
-      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'completion', 'error']
-      await ask(readOperations, options, { tenant, status, correlationId }, { columns })
+      const columns = ['id', 'tenant_id', 'state', 'updated_at', 'result', 'error']
+      await printAnswer(readOperations, options, { tenant, status, correlationId }, { columns })
     })
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { parseTenant, parseTime, parseWholeNumber, stackOf, UsageError } from '../../cli/options.ts'
-import { printRecords } from '../../cli/output.ts'
-import type { Answer, Query, Read } from './query.ts'
+import { printRows } from '../../cli/output.ts'
+import type { LineAnswer, LineQuery, ReadLines } from './query.ts'
 import type { Reach } from './reach.ts'
 
 const unitSeconds: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 24 * 3600 }
@@ -27,7 +27,7 @@ export const to = new Option('--to <time>', 'before this time').argParser(parseT
 export const anyTenant = new Option('--tenant <name>', 'the tenant').argParser(parseTenant)
 export const verbose = new Option('--verbose', 'print what the table charged')
 export const correlationId = new Option('--correlation-id <id>', 'only of this correlation id')
-export const limit = new Option('--limit <number>', 'the most entries').argParser(parseLimit).default(100)
+export const limit = new Option('--limit <number>', 'the most lines').argParser(parseLimit).default(100)
 
 /** What the options of a question give. */
 export interface QuestionOptions {
@@ -39,36 +39,36 @@ export interface QuestionOptions {
 }
 
 /** What a list prints. */
-interface Printed<Entry> {
+interface Printed<Line> {
   /** The fields of the table on a terminal. */
   columns: string[]
-  /** Returns what is printed of entries, and the read units that it took. */
-  complete?: (entries: Entry[], reach: Reach) => Promise<{ entries: object[]; units: number }>
+  /** Returns what is printed of lines, and the read units that it took. */
+  complete?: (lines: Line[], reach: Reach) => Promise<{ lines: object[]; units: number }>
 }
 
 /**
- * Asks a list, and prints its entries, the latest first. It says on standard error if there are older ones, and what the table
+ * Asks a list, and prints its lines, the latest first. It says on standard error if there are older ones, and what the table
  * charged.
  */
-export async function ask<Entry extends object>(
-  read: Read<Entry>,
+export async function printAnswer<Line extends object>(
+  read: ReadLines<Line>,
   { from, to, limit, verbose, stack }: QuestionOptions,
-  filters: Partial<Query>,
-  { columns, complete = async (entries) => ({ entries, units: 0 }) }: Printed<Entry>,
+  filters: Partial<LineQuery>,
+  { columns, complete = async (lines) => ({ lines, units: 0 }) }: Printed<Line>,
 ): Promise<void> {
   if (from && to && from >= to) throw new UsageError('--from must be before --to')
   const reach = await reachAt(stack)
   const query = { ...filters, from: from?.getTime(), to: to?.getTime() }
-  const found: Entry[] = []
-  let answer: Answer<Entry> | undefined
+  const found: Line[] = []
+  let answer: LineAnswer<Line> | undefined
   let read_units = 0
   do {
     answer = await read(reach, { ...query, limit: limit - found.length, cursor: answer?.cursor })
-    found.push(...answer.entries)
+    found.push(...answer.lines)
     read_units += answer.units.read
   } while (found.length < limit && answer.cursor !== undefined)
-  const { entries, units } = await complete(found, reach)
-  await printRecords(entries, ...columns)
+  const { lines, units } = await complete(found, reach)
+  await printRows(lines, ...columns)
   if (!answer.complete)
     console.error(`There may be older ones: give an earlier --to, or a --limit above ${limit}.`)
   if (verbose) console.error(`${read_units + units} read units`)

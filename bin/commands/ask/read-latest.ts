@@ -10,7 +10,7 @@ import {
 import { readAll } from '#shared/platform/listing/merge.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import type { Answer, Query } from './query.ts'
+import type { LineAnswer, LineQuery } from './query.ts'
 
 /** The most items that one answer looks at, so that a filter which nothing meets ends soon. */
 const mostItems = 10_000
@@ -20,7 +20,7 @@ const mostAtOnce = 1000
 const batch = 100
 
 /** Returns the range of ids of a query. A list continues below its cursor. */
-export function idRange({ from, to, cursor }: Pick<Query, 'from' | 'to' | 'cursor'>): {
+export function queriedIds({ from, to, cursor }: Pick<LineQuery, 'from' | 'to' | 'cursor'>): {
   low: string
   high: string
 } {
@@ -32,22 +32,22 @@ export function idRange({ from, to, cursor }: Pick<Query, 'from' | 'to' | 'curso
 }
 
 /**
- * Reads the items of a range of ids, the latest first, until there are enough entries. It reads at most the items that it
+ * Reads the items of a range of ids, the latest first, until there are enough lines. It reads at most the items that it
  * looks at and, of each partition, a few more.
- * @param entriesOf returns the entry of each item; undefined for one that the query leaves out
+ * @param linesOf returns the line of each item; undefined for one that the query leaves out
  */
-export async function readLatest<Entry>(
+export async function readLatest<Line>(
   table: Table,
   partitions: readonly string[],
-  query: Query,
-  entriesOf: (items: Item[]) => Promise<(Entry | undefined)[]>,
-): Promise<Omit<Answer<Entry>, 'units'>> {
+  query: LineQuery,
+  linesOf: (items: Item[]) => Promise<(Line | undefined)[]>,
+): Promise<Omit<LineAnswer<Line>, 'units'>> {
   const { limit, cursor } = query
-  const entries: Entry[] = []
+  const lines: Line[] = []
   let looked = 0
   // A small page is read by few items of each partition; what filters leave out is read in larger parts.
   const range = {
-    ...idRange(query),
+    ...queriedIds(query),
     descending: true,
     atOnce: isFiltered(query) ? mostAtOnce : Math.min(limit, mostAtOnce),
   }
@@ -55,17 +55,17 @@ export async function readLatest<Entry>(
     const items = read.filter(({ sk }) => sk !== cursor)
     for (let start = 0; start < items.length; ) {
       const part = items.slice(start, start + Math.min(batch, limit))
-      const found = await entriesOf(part)
-      for (const [at, entry] of found.entries()) {
-        if (entry !== undefined) entries.push(entry)
+      const found = await linesOf(part)
+      for (const [at, line] of found.entries()) {
+        if (line !== undefined) lines.push(line)
         looked += 1
-        if (entries.length >= limit || looked >= mostItems)
-          return { entries, complete: false, cursor: part[at]?.sk }
+        if (lines.length >= limit || looked >= mostItems)
+          return { lines, complete: false, cursor: part[at]?.sk }
       }
       start += part.length
     }
   }
-  return { entries, complete: true, cursor: undefined }
+  return { lines, complete: true, cursor: undefined }
 }
 
 /** Returns whether items of the range may be left out. */
@@ -76,6 +76,6 @@ function isFiltered({
   limit: ____,
   cursor: _____,
   ...filters
-}: Query): boolean {
+}: LineQuery): boolean {
   return Object.values(filters).some((wanted) => wanted !== undefined)
 }

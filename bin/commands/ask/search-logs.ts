@@ -73,7 +73,7 @@ export function searchActivity(file: string): SearchLogs {
         .filter((entry) => entry.startsWith('{"kind": "log"'))
         .map((entry) => {
           const { at, line } = JSON.parse(entry)
-          return recordOf(line, at)
+          return parsedLine(line, at)
         }),
       search,
     )
@@ -118,11 +118,11 @@ function queryOf(expression: string, limit: number): string {
 
 function lineOf({ '@timestamp': at = '', '@message': message = '' }: LogRow): LogLine | undefined {
   // Insights returns times in UTC without saying so.
-  return recordOf(message, Date.parse(`${at.replace(' ', 'T')}Z`))
+  return parsedLine(message, Date.parse(`${at.replace(' ', 'T')}Z`))
 }
 
-/** Returns undefined for a line that is no record of the service, such as those of Lambda itself. */
-function recordOf(text: string, loggedAt: number): LogLine | undefined {
+/** Returns undefined for a line that the service did not log, such as those of Lambda itself. */
+function parsedLine(text: string, loggedAt: number): LogLine | undefined {
   try {
     const fields = JSON.parse(text)
     return { at: typeof fields.timestamp === 'string' ? Date.parse(fields.timestamp) : loggedAt, fields }

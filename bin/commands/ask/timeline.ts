@@ -169,8 +169,8 @@ function commandOf({ kind, id, tenant, item }: FoundItem, command: CommandOf): {
 }
 
 function dataOfOperation(item: Item): Record<string, unknown> {
-  const { state, created_at, updated_at, completion, error, chunks_total, chunks_done } = asOperation(item)
-  return { state, created_at, updated_at, completion, error, chunks_total, chunks_done }
+  const { state, created_at, updated_at, result, error, chunks_total, chunks_done } = asOperation(item)
+  return { state, created_at, updated_at, result, error, chunks_total, chunks_done }
 }
 
 function dataOf(item: Item, members: readonly string[]): Record<string, unknown> {

@@ -9,25 +9,25 @@ type Booking = Pick<LedgerLine, 'kind' | 'amount' | 'at'>
 export async function withLedger(
   refunds: RefundLine[],
   reach: Reach,
-): Promise<{ entries: (RefundLine & { ledger?: Booking[] })[]; units: number }> {
+): Promise<{ lines: (RefundLine & { ledger?: Booking[] })[]; units: number }> {
   const paid = refunds.filter(({ status }) => status === 'succeeded' || status === 'reversed')
   const [newest, oldest] = [paid[0], paid.at(-1)]
-  if (!newest || !oldest) return { entries: refunds, units: 0 }
+  if (!newest || !oldest) return { lines: refunds, units: 0 }
   const time = { from: timeOf(oldest.id), to: timeOf(newest.id) + 1 }
-  const lines: LedgerLine[] = []
+  const ledger: LedgerLine[] = []
   let units = 0
   for (let cursor: string | undefined, complete = false; !complete; ) {
     const answer = await readLedger(reach, { tenant: newest.tenant_id, ...time, limit: 10_000, cursor })
-    lines.push(...answer.entries)
+    ledger.push(...answer.lines)
     units += answer.units.read
     ;({ cursor, complete } = answer)
   }
-  const byRefund = Map.groupBy(lines, ({ refund_id }) => refund_id)
-  const entries = refunds.map((refund) => {
+  const byRefund = Map.groupBy(ledger, ({ refund_id }) => refund_id)
+  const lines = refunds.map((refund) => {
     const booked = byRefund.get(refund.id)
     return booked
       ? { ...refund, ledger: booked.toReversed().map(({ kind, amount, at }) => ({ kind, amount, at })) }
       : refund
   })
-  return { entries, units }
+  return { lines, units }
 }

@@ -9,8 +9,8 @@ import {
   UsageError,
   yes,
 } from '../../cli/options.ts'
-import { confirm, printRecord, withProgress } from '../../cli/output.ts'
-import { anyTenant, ask, from, limit, to, verbose } from '../ask/question-options.ts'
+import { confirm, printFields, withProgress } from '../../cli/output.ts'
+import { anyTenant, from, limit, printAnswer, to, verbose } from '../ask/question-options.ts'
 
 /** Defines the commands on messages and batches that could not be handled. */
 export function defineDeadLetters(define: Define): void {
@@ -37,11 +37,11 @@ export function defineDeadLetters(define: Define): void {
     .action(async (name, id, { tenant, correlationId, ...options }) => {
       if (name !== undefined && id !== undefined) {
         const { inspectionOf, showLetter } = await import('./inspect-dead-letters.ts')
-        return printRecord(await showLetter(await inspectionOf(await stackOf(options.stack), name), id))
+        return printFields(await showLetter(await inspectionOf(await stackOf(options.stack), name), id))
       }
       const { readDeadLetters } = await import('../ask/lists.ts')
       const columns = ['queue', 'message_id', 'at', 'attempts', 'reason', 'type', 'changes']
-      await ask(readDeadLetters, options, { tenant, target: name, correlationId }, { columns })
+      await printAnswer(readDeadLetters, options, { tenant, target: name, correlationId }, { columns })
     })
   define(
     'dead-letters discard',
@@ -54,11 +54,11 @@ export function defineDeadLetters(define: Define): void {
     .addOption(stack)
     .action(async (name, id, { yes, stack }) => {
       const { discardLetter, inspectionOf } = await import('./inspect-dead-letters.ts')
-      const { operatorOf } = await import('../stack/operator.ts')
+      const { operatorOn } = await import('../stack/operator.ts')
       await confirm(`Discard the message ${id} of ${name} without handling it?`, yes)
       const from = await stackOf(stack)
-      printRecord({
-        discarded: await discardLetter(await inspectionOf(from, name), id, await operatorOf(from)),
+      printFields({
+        discarded: await discardLetter(await inspectionOf(from, name), id, await operatorOn(from)),
       })
     })
   define(
@@ -87,6 +87,6 @@ export function defineDeadLetters(define: Define): void {
       const window = from && { from, to: to ?? now }
       if (window) checkWindow(window, now.getTime())
       const at = await stackOf(stack)
-      printRecord(await withProgress((report) => redrive(at, name, { window, id, limit, report })))
+      printFields(await withProgress((report) => redrive(at, name, { window, id, limit, report })))
     })
 }

@@ -14,12 +14,14 @@ export interface DeadLetter {
   group: string | undefined
   /** The time at which its work was queued, or its function gave up. */
   sentAt: Date
-  /** The receipt handle of this delivery, which removes or releases the message. */
+  /** The receipt handle of this delivery, which removes the message or puts it back. */
   receipt: string
 }
 
 /** Yields each message once, and ends when every received message was seen before. */
-export async function* unique({ receive }: Pick<DeadLetters, 'receive'>): AsyncGenerator<DeadLetter> {
+export async function* distinctLetters({
+  receive,
+}: Pick<DeadLetters, 'receive'>): AsyncGenerator<DeadLetter> {
   const seen = new Set<string>()
   for (;;) {
     const fresh = (await receive()).filter(({ id }) => !seen.has(id))
@@ -32,7 +34,7 @@ export async function* unique({ receive }: Pick<DeadLetters, 'receive'>): AsyncG
 }
 
 /** Which dead letters a redrive takes: one by its id, or so many at most. */
-export interface Selection {
+export interface LetterSelection {
   id?: string | undefined
   limit?: number | undefined
 }
@@ -42,13 +44,13 @@ const maxReceiptsInVain = 3
 
 /**
  * Yields letters in batches, each letter once. It ends although letters arrive: those that were sent after a time are left alone,
- * and so are those that this run has sent. Letters that it does not yield are released at the end.
+ * and so are those that this run has sent. Letters that it does not yield are put back at the end.
  * @param until milliseconds since 1970
  * @param sent the ids of the messages that this run has sent
  */
 export async function* standing(
-  letters: Pick<DeadLetters, 'receive' | 'release'>,
-  { id, limit, until, sent }: Selection & { until: number; sent: ReadonlySet<string> },
+  letters: Pick<DeadLetters, 'receive' | 'putBack'>,
+  { id, limit, until, sent }: LetterSelection & { until: number; sent: ReadonlySet<string> },
 ): AsyncGenerator<DeadLetter[]> {
   const seen = new Set<string>()
   const others: DeadLetter[] = []
@@ -66,7 +68,7 @@ export async function* standing(
       if (chosen.length > 0) yield chosen
     }
   } finally {
-    await Promise.allSettled(others.map((letter) => letters.release(letter)))
+    await Promise.allSettled(others.map((letter) => letters.putBack(letter)))
   }
 }
 
@@ -99,7 +101,7 @@ export function deadLettersAt(QueueUrl: string, access: DeployedStack['access'])
       await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle }))
     },
     /** Makes a message visible again at once. */
-    async release({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {
+    async putBack({ receipt: ReceiptHandle }: DeadLetter): Promise<void> {
       await sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }))
     },
   }

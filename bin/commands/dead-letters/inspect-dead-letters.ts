@@ -1,12 +1,12 @@
 import { GetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import * as v from 'valibot'
-import { deadLettersOutput, queueOutput } from '#lib/functions/function-entries.ts'
+import { deadLettersOutput, queueOutput } from '#lib/functions/function-names.ts'
 import { type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { type InboxItem, inboxKeyOf } from '#shared/webhooks/inbox.ts'
 import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
-import { auditOfOperator, type Operator } from '../tenants/tenant-records.ts'
-import { type DeadLetter, type DeadLetters, deadLettersAt, unique } from './dead-letters.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
+import { type DeadLetter, type DeadLetters, deadLettersAt, distinctLetters } from './dead-letters.ts'
 import { FailedBatch, SetAsideChange } from './redrive-stream.ts'
 
 /** The dependencies of the commands on single dead letters. */
@@ -66,7 +66,7 @@ export async function listLetters(
       wanted.map(async (letter) => ({ letter, summary: await summaryOf(letter, inspection) })),
     )
   } finally {
-    await releaseAll(found, inspection)
+    await putBackAll(found, inspection)
   }
 }
 
@@ -94,7 +94,7 @@ export async function discardLetter(inspection: Inspection, id: string, operator
     const summary = await summaryOf(letter, inspection)
     const { reason: _, ...after } = summary
     const { name } = inspection
-    await auditLetters(operator, { name, action: 'discard', after, tenant: tenantOf(letter, name) })
+    await auditLetters(operator, { name, action: 'discard', after, tenant: tenantOfLetter(letter, name) })
     await inspection.letters.remove(letter)
     return summary
   })
@@ -116,8 +116,8 @@ export async function auditLetters(
   },
 ): Promise<void> {
   if (tenant === undefined) return
-  const entry = { action: `dead_letters.${action}`, target: `dead_letters/${name}`, after }
-  await operator.table.transact([auditOfOperator(operator, tenant, entry)])
+  const audited = { action: `dead_letters.${action}`, target: `dead_letters/${name}`, after }
+  await operator.table.transact([auditOfOperator(operator, tenant, audited)])
 }
 
 /** The members of a message that name its tenant: of a delivery to a subscriber, or of an event of the bus. */
@@ -136,7 +136,7 @@ const groupedByTenant: readonly string[] = ['webhooks', 'imports', 'password_res
 const tenantInBody: readonly string[] = ['deliveries', 'published_events'] satisfies TaskQueue[]
 
 /** Returns the tenant of a dead letter. The group of a mail is its user, and a batch of changes has no tenant. */
-export function tenantOf({ group, body }: DeadLetter, name: string): string | undefined {
+export function tenantOfLetter({ group, body }: DeadLetter, name: string): string | undefined {
   if (groupedByTenant.includes(name)) return group
   if (!tenantInBody.includes(name)) return undefined
   const { success, output } = v.safeParse(v.pipe(v.string(), v.parseJson(), TenantInBody), body)
@@ -158,17 +158,17 @@ async function withLetter<T>(
       `the dead letters of ${inspection.name} have no message ${id}: another command may hold it`,
     )
   } finally {
-    await releaseAll(received, inspection)
+    await putBackAll(received, inspection)
   }
 }
 
 function uniqueOf({ letters }: Inspection): AsyncGenerator<DeadLetter> {
-  return unique({ receive: () => letters.receive(hiddenSeconds) })
+  return distinctLetters({ receive: () => letters.receive(hiddenSeconds) })
 }
 
-/** A message that was removed, or that another command received since, cannot be released. */
-async function releaseAll(letters: readonly DeadLetter[], { letters: queue }: Inspection): Promise<void> {
-  await Promise.allSettled(letters.map((letter) => queue.release(letter)))
+/** A message that was removed, or that another command received since, cannot be put back. */
+async function putBackAll(letters: readonly DeadLetter[], { letters: queue }: Inspection): Promise<void> {
+  await Promise.allSettled(letters.map((letter) => queue.putBack(letter)))
 }
 
 async function summaryOf(letter: DeadLetter, inspection: Inspection): Promise<DeadLetterSummary> {

@@ -1,6 +1,6 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { eventCarriers } from '#functions/events.ts'
-import { itemOf } from '#shared/platform/aws/stream-function.ts'
+import { itemInImage } from '#shared/platform/aws/stream-function.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { isTaskQueue, maxReplaced, type Outbox } from '#shared/platform/events/outbox.ts'
 import { judge } from '#shared/platform/events/relay.ts'
@@ -42,7 +42,7 @@ export function itemsWithEvents({ from, to }: Period): ItemFilter {
 export function rebuilt(records: readonly DynamoDBRecord[], period?: Period): Rebuilt {
   const found: Rebuilt = { records: [], lost: [] }
   for (const record of records) {
-    const [before, after] = [itemOf(record.dynamodb?.OldImage), itemOf(record.dynamodb?.NewImage)]
+    const [before, after] = [itemInImage(record.dynamodb?.OldImage), itemInImage(record.dynamodb?.NewImage)]
     if (!after) continue
     const outbox = after.outbox as Outbox
     const lost = period ? lostIn(outbox, period) : []

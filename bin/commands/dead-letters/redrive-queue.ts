@@ -1,7 +1,7 @@
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import type { Report } from '../../cli/output.ts'
-import { type DeadLetter, type DeadLetters, type Selection, standing } from './dead-letters.ts'
-import { tenantOf } from './inspect-dead-letters.ts'
+import { type DeadLetter, type DeadLetters, type LetterSelection, standing } from './dead-letters.ts'
+import { tenantOfLetter } from './inspect-dead-letters.ts'
 
 /** The dependencies of a redrive of a queue. */
 export interface QueueRedrive {
@@ -26,12 +26,12 @@ const marginMilliseconds = 60_000
  */
 export async function redriveQueue(
   { queue, letters, send, audit, report, now }: QueueRedrive,
-  selection: Selection,
+  selection: LetterSelection,
 ): Promise<number> {
   const sent = new Set<string>()
   const until = now() + marginMilliseconds
   for await (const batch of standing(letters, { ...selection, until, sent })) {
-    const ofTenants = Map.groupBy(batch, (letter) => tenantOf(letter, queue))
+    const ofTenants = Map.groupBy(batch, (letter) => tenantOfLetter(letter, queue))
     for (const [tenant, { length }] of ofTenants) await audit(tenant, length)
     for (const letter of batch) {
       sent.add(await send(letter))

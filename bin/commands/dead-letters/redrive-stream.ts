@@ -1,10 +1,16 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import * as v from 'valibot'
 import type { Subscription } from '#functions/subscriptions.ts'
-import type { Window } from '../events/replay.ts'
+import type { TimeRange } from '../events/replay.ts'
 import type { DeployedStack } from '../stack/deployment.ts'
 import { invokeFunction } from '../stack/invoke-function.ts'
-import { type DeadLetter, type DeadLetters, hiddenSeconds, type Selection, standing } from './dead-letters.ts'
+import {
+  type DeadLetter,
+  type DeadLetters,
+  hiddenSeconds,
+  type LetterSelection,
+  standing,
+} from './dead-letters.ts'
 import { itemsWithEvents, knownTasks, type Period, type Rebuilt, rebuilt } from './rebuild-events.ts'
 import type { ItemFilter, TableChanges } from './table-changes.ts'
 
@@ -48,7 +54,7 @@ export const FailedBatch = v.object({
     batchSize: v.optional(v.number()),
   }),
 })
-type Batch = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
+type BatchInfo = v.InferOutput<typeof FailedBatch>['DDBStreamBatchInfo']
 
 /** The message of a function that set a change aside (`SetAside`). */
 export const SetAsideChange = v.object({
@@ -58,9 +64,9 @@ export const SetAsideChange = v.object({
 
 const Letter = v.union([FailedBatch, SetAsideChange])
 
-interface Message {
+interface BatchLetter {
   letter: DeadLetter
-  batch: Batch
+  batch: BatchInfo
 }
 
 /**
@@ -72,13 +78,13 @@ interface Message {
 export async function redriveStream(
   source: StreamSource,
   redrive: Redrive,
-  selection: Selection = {},
+  selection: LetterSelection = {},
 ): Promise<Redriven> {
   const { letters, changes } = redrive
   const counts = { messages: 0, from_stream: 0, from_table: 0 }
   const faults = new Set<string>()
   const lost = new Set<string>()
-  const expired: Message[] = []
+  const expired: BatchLetter[] = []
   const failed: DeadLetter[] = []
   /** The changes of messages that hold one: the function may set one aside again, in another message. */
   const handled = new Set<string>()
@@ -97,8 +103,8 @@ export async function redriveStream(
         return isWhole
       },
     )
-  // Released last, or this run would receive them again.
-  for (const letter of failed) await letters.release(letter)
+  // Put back last, or this run would receive them again.
+  for (const letter of failed) await letters.putBack(letter)
   return { ...counts, left: failed.length, lost: lost.size, faults: [...faults, ...lost] }
 
   /** @returns whether nothing is lost; undefined if that is known later */
@@ -154,7 +160,7 @@ export async function redriveStream(
  */
 export async function redriveWindow(
   source: StreamSource,
-  { from, to }: Window,
+  { from, to }: TimeRange,
   redrive: Pick<Redrive, 'changes' | 'handle' | 'now'>,
 ): Promise<{ from_table: number; lost: string[] }> {
   const lost: string[] = []
@@ -219,7 +225,7 @@ function withMargin(from: number, to: number): Period {
 }
 
 /** Returns the time in which expired batches changed items. */
-function periodOf(batches: readonly Batch[]): Period {
+function periodOf(batches: readonly BatchInfo[]): Period {
   const firsts = batches.map((batch) => Date.parse(batch.approximateArrivalOfFirstRecord))
   const lasts = batches.map((batch) => Date.parse(batch.approximateArrivalOfLastRecord))
   return withMargin(Math.min(...firsts), Math.max(...lasts))

@@ -1,13 +1,13 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { subscriptions } from '#functions/subscriptions.ts'
-import { deadLettersOutput, functionOutput, queueOutput } from '#lib/functions/function-entries.ts'
+import { deadLettersOutput, functionOutput, queueOutput } from '#lib/functions/function-names.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { UsageError } from '../../cli/options.ts'
 import type { Report } from '../../cli/output.ts'
-import type { Window } from '../events/replay.ts'
+import type { TimeRange } from '../events/replay.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
-import { operatorOf } from '../stack/operator.ts'
-import { deadLettersAt, type Selection } from './dead-letters.ts'
+import { operatorOn } from '../stack/operator.ts'
+import { deadLettersAt, type LetterSelection } from './dead-letters.ts'
 import { auditLetters } from './inspect-dead-letters.ts'
 import { type QueueRedrive, redriveQueue } from './redrive-queue.ts'
 import { invoking, type Redrive, redriveStream, redriveWindow, type StreamSource } from './redrive-stream.ts'
@@ -21,9 +21,9 @@ const streamed = new Map<string, StreamSource>(
 )
 
 /** How a redrive is run. */
-interface Options extends Selection {
+interface Options extends LetterSelection {
   /** The time whose changes a function of the stream handles again without dead letters. */
-  window?: Window | undefined
+  window?: TimeRange | undefined
   report?: Report
 }
 
@@ -63,7 +63,7 @@ export async function redrive(
 }
 
 /** @throws Error if a message was named, and the queue does not have it */
-function requireFound(messages: number, name: string, { id }: Selection): number {
+function requireFound(messages: number, name: string, { id }: LetterSelection): number {
   if (id === undefined || messages > 0) return messages
   throw new Error(`the dead letters of ${name} have no message ${id}: another command may hold it`)
 }
@@ -72,7 +72,7 @@ function requireFound(messages: number, name: string, { id }: Selection): number
 async function queueRedriveOf(stack: DeployedStack, queue: TaskQueue, report: Report): Promise<QueueRedrive> {
   const sqs = new SQSClient(stack.access)
   const QueueUrl = outputOf(stack, queueOutput(queue))
-  const operator = await operatorOf(stack)
+  const operator = await operatorOn(stack)
   return {
     ...{ queue, report, now: Date.now },
     letters: deadLettersAt(outputOf(stack, deadLettersOutput(queue)), stack.access),

@@ -15,7 +15,7 @@ import {
   url,
   yes,
 } from '../../cli/options.ts'
-import { assertCanAsk, confirm, printRecord, printRecords, withProgress } from '../../cli/output.ts'
+import { assertCanAsk, confirm, printFields, printRows, withProgress } from '../../cli/output.ts'
 import { onStopSignal } from '../../cli/stop-signal.ts'
 import { defineAddresses } from '../addresses/address-commands.ts'
 import { defineConsole } from '../ask/console-command.ts'
@@ -51,10 +51,10 @@ function defineVerify(define: Define): void {
     .addOption(url)
     .addOption(stack)
     .action(async ({ settings, url, stack, first, data }) => {
-      if (first) return askFirst(stack, await settingsOf(settings))
+      if (first) return printFirstAnswers(stack, await settingsOf(settings))
       if (data && stack !== undefined && settings === undefined)
         throw new UsageError('--data needs the profile of the stack: its carts follow codes.types')
-      if (data) return checkData(stack, await settingsOf(settings))
+      if (data) return printBrokenPromises(stack, await settingsOf(settings))
       const { verifyStack } = await import('../verify/verify.ts')
       const stopped = new AbortController()
       const interrupted = new Error('verify was interrupted, and what it made is removed')
@@ -63,32 +63,32 @@ function defineVerify(define: Define): void {
         console.error(`Stopping after the current check, and removing ${left}. A second Ctrl-C leaves them.`)
       const options = { settings: await settingsOf(settings), url, signal: stopped.signal, onStop }
       await verifyStack(await stackOf(stack), options, (check, skipped) =>
-        printRecord(skipped === undefined ? { check, passed: true } : { check, skipped }),
+        printFields(skipped === undefined ? { check, passed: true } : { check, skipped }),
       )
     })
 }
 
 /** Prints the answers of AWS, and what is left to ask by hand. */
-async function askFirst(name: string | undefined, settings: Settings): Promise<void> {
+async function printFirstAnswers(name: string | undefined, settings: Settings): Promise<void> {
   if (name === undefined) throw new UsageError('--first needs --stack: the local run cannot answer')
   const { askFirst, byHand, firstStack } = await import('../verify/first-questions.ts')
   const { outputs } = await stackOf(name)
   for await (const answered of askFirst(firstStack(name, { settings, outputs }))) {
-    printRecord(answered)
+    printFields(answered)
     if (answered.state === 'differs') process.exitCode = 1
   }
-  for (const question of byHand) printRecord({ question, state: 'by_hand', see: 'docs/deployment.md' })
+  for (const { question, ...how } of byHand) printFields({ question, state: 'by_hand', ...how })
 }
 
 /** Prints what the stored data breaks, and what was checked. */
-async function checkData(name: string | undefined, settings: Settings): Promise<void> {
+async function printBrokenPromises(name: string | undefined, settings: Settings): Promise<void> {
   const { verifyData } = await import('../verify/data/verify-data.ts')
   const stopped = new AbortController()
   onStopSignal(() => stopped.abort(new Error('verify was interrupted')))
-  const options = { settings, signal: stopped.signal, onViolation: printRecord }
+  const options = { settings, signal: stopped.signal, onViolation: printFields }
   const deployed = await stackOf(name)
   const checked = await withProgress((report) => verifyData(deployed, { ...options, report }))
-  printRecord(checked)
+  printFields(checked)
   if (checked.violations > 0) process.exitCode = 1
 }
 
@@ -108,7 +108,7 @@ function defineRestore(define: Define): void {
       const stack = await stackOf(name)
       const options = { target, at, warmThroughput }
       const restored = await withProgress((report) => restoreTableOf(stack, { ...options, report }))
-      printRecord({ 'storage.restoredTable': restored })
+      printFields({ 'storage.restoredTable': restored })
     })
   define(
     'table carry-over',
@@ -121,7 +121,7 @@ function defineRestore(define: Define): void {
     .action(async (target, { from, stack: name }) => {
       const { carryOverOf } = await import('../restore/carry-over.ts')
       const stack = await stackOf(name)
-      await printRecords(await withProgress((report) => carryOverOf(stack, { target, from, report })))
+      await printRows(await withProgress((report) => carryOverOf(stack, { target, from, report })))
     })
 }
 
@@ -139,7 +139,7 @@ function definePreflight(define: Define): void {
       const reasons = await preflight(synthesizedStack(app, stack))
       if (reasons.length > 0)
         throw new Error([`${stack} must not be deployed:`, ...reasons.map((one) => `  ${one}.`)].join('\n'))
-      printRecord({ stack, may_be_deployed: true })
+      printFields({ stack, may_be_deployed: true })
     })
 }
 
@@ -163,7 +163,7 @@ function defineRollback(define: Define): void {
         await confirm(`Roll back ${stack} from ${from} to ${to}?`, yes)
         await withProgress(() => rollBack(rollback))
       }
-      printRecord({
+      printFields({
         from,
         to,
         rolled_back: rolledBack,
@@ -189,7 +189,7 @@ function defineRollback(define: Define): void {
         const deleted = await withProgress(() => pruneReleases(stack, keep, clients()))
         console.error(`${deleted} versions were deleted.`)
       }
-      await printRecords(releasesOf(await releasedFunctions(stack, clients())))
+      await printRows(releasesOf(await releasedFunctions(stack, clients())))
     })
 }
 
@@ -221,7 +221,7 @@ function defineDescriptions(define: Define): void {
       const site = await referenceSite(await settingsOf(settings), url ? { base_url: url } : undefined)
       await mkdir(out, { recursive: true })
       for (const [file, content] of site) await writeFile(join(out, file), content)
-      printRecord({ folder: out, files: site.size })
+      printFields({ folder: out, files: site.size })
     })
 }
 
@@ -236,7 +236,7 @@ function defineProfile(define: Define): void {
     .action(async (file, { stage }) => {
       const { checkProfile } = await import('./check-profile.ts')
       const check = await checkProfile(file, stage)
-      printRecord(check)
+      printFields(check)
       const open = check.to_decide.map(({ setting }) => setting).join(', ')
       console.error(
         `${file} is complete for stage ${stage}.${open && ` Before customers use it, decide ${open}.`}`,

@@ -7,7 +7,7 @@ import {
   paginateListAliases,
   paginateListVersionsByFunction,
 } from '@aws-sdk/client-lambda'
-import { releaseVariable } from '#lib/functions/function-entries.ts'
+import { releaseVariable } from '#lib/functions/function-names.ts'
 import { recordedShards, writesMore } from '../preflight/recorded-shards.ts'
 import { stackResources } from '../stack/stack-resources.ts'
 
@@ -138,8 +138,8 @@ export function releasesOf(functions: readonly ReleasedFunction[]): Release[] {
 
 /**
  * Deletes the versions of all but the newest releases, with their marks. A version that an alias invokes is kept: the
- * release that serves may be an older one. So is a release that stored items in more shards than all newer ones: it is the
- * record of what lists have to read.
+ * release that serves may be an older one. So is a release that stored items in more shards than all newer ones: it
+ * says which shards lists have to read.
  * @returns the number of deleted versions
  */
 export async function pruneReleases(stack: string, keep: number, clients: Clients): Promise<number> {

@@ -41,7 +41,7 @@ export async function planRollback(
   const at = releases.findIndex(({ live }) => live > 0)
   const from = releases[at]
   if (!from) throw new Error(`nothing to do: no function of ${stack} serves a release`)
-  const to = asked === undefined ? previous(releases, at) : named(asked, releases)
+  const to = asked === undefined ? previous(releases, at) : releaseNamed(asked, releases)
   if (to === from && all.every((one) => serves(one, to.release)))
     throw new Error(`nothing to do: ${to.release} serves already`)
   const functions = all.filter((one) => versionIn(one, to.release))
@@ -72,7 +72,7 @@ function previous(releases: readonly Release[], at: number): Release {
   return to
 }
 
-function named(asked: string, releases: readonly Release[]): Release {
+function releaseNamed(asked: string, releases: readonly Release[]): Release {
   const found = releases.find(({ release }) => release === asked)
   if (found) return found
   throw new Error(

@@ -67,11 +67,11 @@ belongs to a role for emergencies only:
 Log group \`STACK…-AccessLog…\`:
 
 ${fenced('', 'fields unmask(sourceIp) as address\n| stats count(*) as requests by address, route, status\n| sort requests desc\n| limit 20')}
-Block an address within a minute, and admit it again later:
+Block an address within a minute, and admit it again later. Deployments leave it blocked:
 
 ${fenced('sh', 'npx commerce addresses block ADDRESS --stack STACK\nnpx commerce addresses list --stack STACK\nnpx commerce addresses unblock ADDRESS --stack STACK')}
 If the web ACL rejects legitimate callers, set \`limits.webAcl.action\` to \`count\` and deploy: its rules then only count, and
-blocked addresses stay blocked.
+blocked addresses stay blocked. Correct the limits by the metrics of the rules, and go back to \`block\`.
 
 The most used and the throttled keys of the table, if \`storage.contributorInsights\` is true: the console of DynamoDB, page
 ‘Monitor’ of the table.
@@ -147,12 +147,12 @@ function sectionOfLook(look: Look): string {
 
 function diagnosis({ queries = [], commands = [] }: AlarmDefinition | Look): string {
   return [
-    ...queries.map((one) => `${sourceOf(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
+    ...queries.map((one) => `${logSource(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
     ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
   ].join('\n')
 }
 
-function sourceOf(query: LogQuery): string {
+function logSource(query: LogQuery): string {
   if ('saved' in query) return `Saved query \`STACK/${query.saved.title}\``
   return `Log group \`${'name' in query ? query.name : `STACK…-${query.group}…`}\``
 }

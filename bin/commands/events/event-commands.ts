@@ -14,9 +14,9 @@ import {
   stackOf,
   UsageError,
 } from '../../cli/options.ts'
-import { printLine, printRecord, withProgress } from '../../cli/output.ts'
+import { printFields, printLine, withProgress } from '../../cli/output.ts'
 import { onStopSignal } from '../../cli/stop-signal.ts'
-import { operatorOf } from '../subscribers/subscriber-commands.ts'
+import { subscriberOperatorAt } from '../subscribers/subscriber-commands.ts'
 
 /** Defines the commands on published events. */
 export function defineEventCommands(define: Define): void {
@@ -59,7 +59,7 @@ function defineListen(define: Define): void {
                 secretStdin ? parseSecret(await secretFrom(process.stdin)) : undefined,
                 settings,
               )
-        const { publishedEvents } = await import('./published-events.ts')
+        const { receiveEvents } = await import('./published-events.ts')
         const stopped = new AbortController()
         onStopSignal(() => stopped.abort())
         // A reader such as head may close the pipe.
@@ -67,7 +67,7 @@ function defineListen(define: Define): void {
         const started = () => console.error('Waiting for events. Ctrl-C stops.')
         const options = { signal: stopped.signal, started }
         let handled = 0
-        for await (const events of publishedEvents(await stackOf(stack), selection, options)) {
+        for await (const events of receiveEvents(await stackOf(stack), selection, options)) {
           const next = events.slice(0, limit - handled)
           await Promise.all(next.map(handle))
           handled += next.length
@@ -90,20 +90,20 @@ function defineReplay(define: Define): void {
     .option('--tenant <name>', 'the tenant of the subscriber', parseTenant)
     .addOption(stack)
     .action(async ({ stack, subscriber, tenant, ...window }) => {
-      const { checkWindow, replay } = await import('./replay.ts')
+      const { checkWindow, startReplay } = await import('./replay.ts')
       checkWindow(window, Date.now())
       if ((subscriber === undefined) !== (tenant === undefined))
         throw new UsageError('--subscriber and --tenant require each other')
       if (subscriber !== undefined && tenant !== undefined) {
         const { replayDeliveries } = await import('../subscribers/deliveries.ts')
-        const operator = await operatorOf(stack)
+        const operator = await subscriberOperatorAt(stack)
         const resent = await withProgress((report) =>
           replayDeliveries(operator, { tenant, subscriber }, { window, report }),
         )
-        return printRecord({ subscriber, resent })
+        return printFields({ subscriber, resent })
       }
       if (stack === undefined) throw new UsageError('--stack is required without --subscriber')
-      printRecord({ replay: await replay(await stackOf(stack), window) })
+      printFields({ replay: await startReplay(await stackOf(stack), window) })
     })
 }
 

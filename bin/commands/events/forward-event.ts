@@ -1,11 +1,11 @@
 import { firstBytes } from '#shared/deliveries/call-subscriber.ts'
-import { bodyOf } from '#shared/deliveries/delivery.ts'
+import { deliveryBody } from '#shared/deliveries/delivery.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { signingHeaders } from '#shared/subscribers/signing-secret.ts'
 
 /** An endpoint that gets events as a subscriber does. */
-export interface Endpoint {
+export interface ForwardTarget {
   url: string
   secret: string
   settings: Settings
@@ -23,10 +23,10 @@ interface Forwarded extends Pick<PublishedEvent, 'occurred_at' | 'type' | 'event
 /** Posts an event to an endpoint once, signed as for a subscriber. The time limit includes the first kilobyte of the response. */
 export async function forward(
   event: PublishedEvent,
-  { url, secret, settings }: Endpoint,
+  { url, secret, settings }: ForwardTarget,
 ): Promise<Forwarded> {
   const { occurred_at, type, event_id } = event
-  const body = bodyOf(event)
+  const body = deliveryBody(event)
   const signed = signingHeaders({ eventId: event_id, body, at: Date.now(), secrets: [secret] }, settings)
   const seconds = settings['deliveries.timeoutSeconds']
   const started = performance.now()

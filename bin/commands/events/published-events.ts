@@ -17,7 +17,7 @@ import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 
 /** A subscription to the event bus of a deployment. */
-export interface Subscription {
+export interface BusSubscription {
   /** Waits up to 20 seconds. @returns some events, which are then removed from the queue */
   receive(signal?: AbortSignal): Promise<PublishedEvent[]>
   /** Removes the queue and the rule. @throws Error with the commands that do it, if a step fails */
@@ -25,7 +25,7 @@ export interface Subscription {
 }
 
 /** The events that a subscription receives; all if empty. */
-export interface Selection {
+export interface EventSelection {
   /** Types, prefixes such as `refund.*`, or `*` for all, as subscribers have them. */
   events?: readonly string[] | undefined
   tenant?: string | undefined
@@ -39,8 +39,8 @@ export async function subscribe(
   access: DeployedStack['access'],
   EventBusName: string,
   name: `commerce-${string}`,
-  { events: patterns = ['*'], tenant }: Selection = {},
-): Promise<Subscription> {
+  { events: patterns = ['*'], tenant }: EventSelection = {},
+): Promise<BusSubscription> {
   const [events, queues] = [new EventBridgeClient(access), new SQSClient(access)]
   const rule = { Rule: name, EventBusName }
   const EventPattern = JSON.stringify({
@@ -111,7 +111,7 @@ export async function subscribe(
 }
 
 /** Removes a subscription. @throws the failure before it, the failure of the removal, or both in one Error */
-async function removeAfter(failure: unknown, remove: Subscription['remove']): Promise<void> {
+async function removeAfter(failure: unknown, remove: BusSubscription['remove']): Promise<void> {
   const removal: unknown = await remove().catch((thrown) => thrown)
   const failures = [failure, removal].filter((one) => one !== undefined)
   if (failures.length > 1) throw new Error(failures.map((one) => (one as Error).message).join('\n'))
@@ -127,9 +127,9 @@ function matcherOf(pattern: string): string | { prefix: string } {
  * Yields the events that are published until the signal, up to ten at a time, and removes the subscription at the end.
  * @param started is called when the subscription exists
  */
-export async function* publishedEvents(
+export async function* receiveEvents(
   stack: DeployedStack,
-  selection: Selection,
+  selection: EventSelection,
   { signal, started }: { signal: AbortSignal; started: () => void },
 ): AsyncGenerator<PublishedEvent[]> {
   const name = `commerce-events-${crypto.randomUUID()}` as const

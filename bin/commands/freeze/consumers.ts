@@ -16,14 +16,14 @@ interface Clients {
 }
 
 /** A mapping of a queue, or a schedule. */
-export interface Trigger extends StackResource {
+export interface ConsumerTrigger extends StackResource {
   isMapping: boolean
 }
 
 /** A consumer with what invokes it. */
 export interface Consumer {
   functionName: string
-  triggers: readonly Trigger[]
+  triggers: readonly ConsumerTrigger[]
 }
 
 /** A function with this tag has a queue or a schedule that `unfreeze` enables. */
@@ -36,8 +36,8 @@ const enabledStates = new Set(['Creating', 'Enabling', 'Enabled', 'Updating'])
  * Disables what is enabled, and notes it in a tag of the function. The tag is written first: after an interruption,
  * `unfreeze` knows all that was disabled.
  */
-export async function pause(consumer: Consumer, clients: Clients): Promise<void> {
-  const enabled: Trigger[] = []
+export async function pauseConsumer(consumer: Consumer, clients: Clients): Promise<void> {
+  const enabled: ConsumerTrigger[] = []
   for (const trigger of consumer.triggers) if (await isEnabled(trigger, clients)) enabled.push(trigger)
   if (enabled.length === 0) return
   const { arn, noted } = await notesOf(consumer, clients)
@@ -62,12 +62,12 @@ async function notesOf({ functionName: FunctionName }: Consumer, { lambda }: Pic
   return { arn: Configuration?.FunctionArn ?? '', noted: Tags[pausedTag]?.split(' ') ?? [] }
 }
 
-async function isEnabled({ physicalId, isMapping }: Trigger, clients: Clients): Promise<boolean> {
+async function isEnabled({ physicalId, isMapping }: ConsumerTrigger, clients: Clients): Promise<boolean> {
   if (isMapping) return enabledStates.has((await mappingAt(physicalId, clients)).State ?? '')
   return (await clients.scheduler.send(new GetScheduleCommand({ Name: physicalId }))).State === 'ENABLED'
 }
 
-async function setEnabled(trigger: Trigger, enabled: boolean, clients: Clients): Promise<void> {
+async function setEnabled(trigger: ConsumerTrigger, enabled: boolean, clients: Clients): Promise<void> {
   const { physicalId, isMapping } = trigger
   if (isMapping) {
     await clients.lambda.send(new UpdateEventSourceMappingCommand({ UUID: physicalId, Enabled: enabled }))

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 import { type Define, stack, stackOf, UsageError, url } from '../../cli/options.ts'
-import { printRecord, withProgress } from '../../cli/output.ts'
+import { printFields, withProgress } from '../../cli/output.ts'
 
 /** The name of the stack of the local run. */
 const localStack = 'commerce-local'
@@ -27,7 +27,7 @@ export function defineFreeze(define: Define): void {
         baseUrl: baseUrlOf(deployed, url),
       }
       const stack = frozenStack(name ?? localStack, deployed)
-      printRecord(await withProgress((report) => freeze(stack, { ...options, report })))
+      printFields(await withProgress((report) => freeze(stack, { ...options, report })))
     })
   define(
     'unfreeze',
@@ -37,6 +37,6 @@ export function defineFreeze(define: Define): void {
     .addOption(stack)
     .action(async ({ stack: name }) => {
       const { frozenStack, unfreeze } = await import('./freeze.ts')
-      printRecord(await unfreeze(frozenStack(name ?? localStack, await stackOf(name))))
+      printFields(await unfreeze(frozenStack(name ?? localStack, await stackOf(name))))
     })
 }

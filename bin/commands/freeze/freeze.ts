@@ -12,14 +12,14 @@ import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
 import { steps } from '#functions/steps.ts'
 import { type Freeze, pausedConsumers, stoppedFunctions, streamConsumers } from '#lib/functions/freeze.ts'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { type Clock, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import type { Report } from '../../cli/output.ts'
 import type { DeployedStack } from '../stack/deployment.ts'
 import { reach } from '../stack/reach.ts'
 import { functionNamesOf, stackResources } from '../stack/stack-resources.ts'
-import { type Consumer, mappingAt, pause, resume, type Trigger } from './consumers.ts'
+import { type Consumer, type ConsumerTrigger, mappingAt, pauseConsumer, resume } from './consumers.ts'
 import { removeProvisioned, restoreProvisioned } from './provisioned-concurrency.ts'
 
 /** The access of `freeze` and `unfreeze` to a deployment. */
@@ -89,16 +89,16 @@ export async function freeze(
   // that.
   await areStopped()
   for (const name of stopped) await removeProvisioned(parts.functionName(name), lambda)
-  await until(
+  await waitUntil(
     areStopped,
     effectMilliseconds,
     clock,
     'functions with provisioned concurrency cannot be stopped yet',
   )
-  for (const consumer of parts.consumers) await pause(consumer, stack)
+  for (const consumer of parts.consumers) await pauseConsumer(consumer, stack)
   for (const { physicalId: mapping, isMapping } of parts.consumers.flatMap(({ triggers }) => triggers)) {
     const isDisabled = async () => !isMapping || (await mappingAt(mapping, stack)).State === 'Disabled'
-    await until(isDisabled, effectMilliseconds, clock, `the mapping ${mapping} is not yet disabled`)
+    await waitUntil(isDisabled, effectMilliseconds, clock, `the mapping ${mapping} is not yet disabled`)
   }
   const running = await runningImports(parts.machine, stack)
   const isRunning = running.length > 0
@@ -154,7 +154,7 @@ export async function freeze(
       const mappings = parts.triggersOf(name).map(({ physicalId }) => mappingAt(physicalId, stack))
       return (await Promise.all(mappings)).every((one) => !one.LastProcessingResult?.startsWith('PROBLEM'))
     }
-    await until(quiet, drainMilliseconds, clock, `${name} has not handled all changes: see its alarm`)
+    await waitUntil(quiet, drainMilliseconds, clock, `${name} has not handled all changes: see its alarm`)
   }
 }
 
@@ -185,7 +185,7 @@ async function partsOf({ name: stackName, cloudFormation }: FrozenStack) {
   const resources = await stackResources(stackName, cloudFormation)
   const functionName = functionNamesOf(resources)
   const triggers = resources
-    .map((one): Trigger => ({ ...one, isMapping: one.type === 'AWS::Lambda::EventSourceMapping' }))
+    .map((one): ConsumerTrigger => ({ ...one, isMapping: one.type === 'AWS::Lambda::EventSourceMapping' }))
     .filter(({ isMapping, type }) => isMapping || type === 'AWS::Scheduler::Schedule')
   const triggersOf = (name: string) =>
     triggers.filter(({ logicalId }) => logicalId.startsWith(pascalCase(name)))
@@ -213,11 +213,11 @@ async function untilRefused(mode: Freeze, baseUrl: string, clock: FrozenStack['c
     }
     return true
   }
-  await until(isRefused, effectMilliseconds, clock, 'the service still accepts requests')
+  await waitUntil(isRefused, effectMilliseconds, clock, 'the service still accepts requests')
 }
 
 /** Repeats a check until it passes. @throws Error with the problem if it does not in time */
-async function until(
+async function waitUntil(
   passes: () => Promise<boolean>,
   milliseconds: number,
   clock: FrozenStack['clock'],

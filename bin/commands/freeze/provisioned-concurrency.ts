@@ -9,7 +9,7 @@ import {
   UntagResourceCommand,
   UpdateAliasCommand,
 } from '@aws-sdk/client-lambda'
-import { liveAlias as Qualifier } from '#lib/functions/function-entries.ts'
+import { liveAlias as Qualifier } from '#lib/functions/function-names.ts'
 
 /** The tag of a function whose provisioned concurrency was removed: the executions to restore. */
 const removedTag = 'commerce:provisioned'

@@ -3,7 +3,7 @@ import { holdableEntities, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import { unseen } from '#shared/platform/base/failure.ts'
 import { type Define, operatorOf, stack, tableOf, tenant, yes } from '../../cli/options.ts'
-import { confirm, printRecord, printRecords } from '../../cli/output.ts'
+import { confirm, printFields, printRows } from '../../cli/output.ts'
 
 const maxReasonLength = 512
 const target = new Option('--target <item>', 'order/ID or code/ID, or tenant for all data of the tenant')
@@ -28,14 +28,14 @@ export function defineHoldCommands(define: Define): void {
     .addOption(stack)
     .action(async ({ stack, ...hold }) => {
       const { setHold } = await import('./legal-holds.ts')
-      printRecord(await setHold(await operatorOf(stack), hold))
+      printFields(await setHold(await operatorOf(stack), hold))
     })
   define('holds list', 'List the legal holds of a tenant.', 'holds list --tenant acme')
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
       const { listHolds } = await import('./legal-holds.ts')
-      await printRecords(listHolds(await tableOf(stack), tenant))
+      await printRows(listHolds(await tableOf(stack), tenant))
     })
   define(
     'holds lift',
@@ -51,7 +51,7 @@ export function defineHoldCommands(define: Define): void {
       const { liftHold } = await import('./legal-holds.ts')
       await confirm(`Lift the legal hold on ${hold.target} of ${hold.tenant}?`, yes)
       await liftHold(await operatorOf(stack), hold)
-      printRecord({ target: hold.target, lifted: true })
+      printFields({ target: hold.target, lifted: true })
     })
 }
 

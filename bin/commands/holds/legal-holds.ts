@@ -8,8 +8,8 @@ import {
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Change, Table } from '#shared/platform/table/table.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 import { requireData } from '../tenants/tenant-data.ts'
-import { auditOfOperator, type Operator } from '../tenants/tenant-records.ts'
 
 interface HoldOf {
   tenant: string

@@ -6,7 +6,7 @@ import {
   type CloudFormationStackArtifact,
   UNKNOWN_ACCOUNT,
 } from 'aws-cdk-lib/cx-api'
-import { shardsVariable } from '#lib/functions/function-entries.ts'
+import { shardsVariable } from '#lib/functions/function-names.ts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
 import { recordedShards } from './recorded-shards.ts'
 
@@ -71,7 +71,7 @@ function reservationsIn(text: string): [id: string, executions: number][] {
   }) as [string, number][]
 }
 
-/** Returns the record of the shards, which is the same in every function. */
+/** Returns the recorded shards, which are the same in every function. */
 function commonEnvironment(templates: readonly string[]): Record<string, string> {
   const [, value] = new RegExp(`"${shardsVariable}":\\s*("(?:[^"\\\\]|\\\\.)*")`).exec(templates.join()) ?? []
   return value === undefined ? {} : { [shardsVariable]: JSON.parse(value) }

@@ -14,7 +14,7 @@ export async function missingServices(
   const known = typesByService(deployed)
   const missing: string[] = []
   for (const [service, types] of typesByService(template))
-    if (!known.has(service) && !(await isKnown(types, cloudFormation))) missing.push(service)
+    if (!known.has(service) && !(await areKnownTypes(types, cloudFormation))) missing.push(service)
   return missing
 }
 
@@ -28,7 +28,10 @@ function typesByService({ Resources = {} }: Template): Map<string, string[]> {
 }
 
 /** Returns whether CloudFormation knows one of these types in its region: an old type may not be in the registry. */
-async function isKnown(types: readonly string[], cloudFormation: CloudFormationClient): Promise<boolean> {
+async function areKnownTypes(
+  types: readonly string[],
+  cloudFormation: CloudFormationClient,
+): Promise<boolean> {
   for (const TypeName of types)
     try {
       await cloudFormation.send(new DescribeTypeCommand({ Type: 'RESOURCE', TypeName }))

@@ -40,12 +40,12 @@ interface DeployedRelease {
 }
 
 /** A reason why a deployment must not start, or nothing. */
-type Rule = (stack: SynthesizedStack, deployed: DeployedRelease) => string | undefined
+type DeploymentRule = (stack: SynthesizedStack, deployed: DeployedRelease) => string | undefined
 
 /** The rules on a stack that is deployed. The first deployment of a stack obeys them all. */
-const rules: readonly Rule[] = [
+const rules: readonly DeploymentRule[] = [
   function newRelease({ template }, { release, releases }) {
-    const id = outputOf(template, 'Release')
+    const id = constantOutput(template, 'Release')
     if (id === undefined || (id !== release && releases.every((one) => one.release !== id))) return undefined
     return `the release ${id} was deployed already, so its functions would get no new version. Synthesize with another id: -c release=ID`
   },
@@ -151,7 +151,7 @@ async function missingTable(
   { template }: SynthesizedStack,
   { dynamodb }: PreflightClients,
 ): Promise<string | undefined> {
-  const TableName = outputOf(template, 'TableName')
+  const TableName = constantOutput(template, 'TableName')
   if (TableName === undefined) return undefined
   try {
     await dynamodb.send(new DescribeTableCommand({ TableName }))
@@ -198,10 +198,10 @@ async function stackNamed(StackName: string, { cloudFormation }: Clients): Promi
 
 /** Returns how the table of the functions changes, as the start of a sentence. */
 function tableChange(template: Template, { template: before, table }: DeployedRelease): string | undefined {
-  const adopted = outputOf(template, 'TableName')
+  const adopted = constantOutput(template, 'TableName')
   if (adopted !== undefined)
     return adopted === table ? undefined : `the stack changes from the table ${table} to ${adopted}`
-  const [own, deployed] = [tableOf(template), tableOf(before)]
+  const [own, deployed] = [tableResource(template), tableResource(before)]
   if (own?.id !== deployed?.id) return `the stack changes from the table ${table} to a new one`
   const changed = replacing.filter((name) => !isDeepStrictEqual(own?.[name], deployed?.[name]))
   if (changed.length === 0) return undefined
@@ -212,13 +212,13 @@ function tableChange(template: Template, { template: before, table }: DeployedRe
 const replacing = ['TableName', 'KeySchema', 'LocalSecondaryIndexes', 'ImportSourceSpecification'] as const
 
 /** Returns the table that a template creates for the functions; nothing if they use an adopted one. */
-function tableOf({ Resources, Outputs }: Template): Record<string, unknown> | undefined {
+function tableResource({ Resources, Outputs }: Template): Record<string, unknown> | undefined {
   const { Ref: id } = (Outputs?.TableName?.Value ?? {}) as { Ref?: string }
   return id === undefined ? undefined : { ...Resources?.[id]?.Properties, id }
 }
 
 /** Returns the value of an output that is a constant of the template. */
-function outputOf({ Outputs }: Template, name: string): string | undefined {
+function constantOutput({ Outputs }: Template, name: string): string | undefined {
   const value = Outputs?.[name]?.Value
   return typeof value === 'string' ? value : undefined
 }

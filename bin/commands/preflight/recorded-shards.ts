@@ -1,7 +1,7 @@
-import { shardsVariable } from '#lib/functions/function-entries.ts'
+import { shardsVariable } from '#lib/functions/function-names.ts'
 import { type ShardSettings, shardsOf } from '#shared/platform/table/keys.ts'
 
-/** The record of a release that has none: one shard. */
+/** The shards of a release that recorded none: one. */
 const unrecorded = JSON.stringify({ default: { writes: 1, reads: 1 }, tenants: {} })
 
 /** Returns the shards of a release from the environment of one of its functions. */
@@ -9,7 +9,7 @@ export function recordedShards(environment: Readonly<Record<string, string>>): S
   return { 'storage.shards': JSON.parse(environment[shardsVariable] ?? unrecorded) }
 }
 
-/** Stands for every tenant that no record names. No tenant has this name. */
+/** Stands for every tenant that no release names. No tenant has this name. */
 const others = '*'
 
 /**
@@ -26,8 +26,8 @@ export function missedBy(reader: ShardSettings, writers: readonly ShardSettings[
   return missed.length > 0 ? `reads ${missed.join(', ')}` : undefined
 }
 
-function tenantsOf(records: readonly ShardSettings[]): string[] {
-  const named = records.flatMap((one) => Object.keys(one['storage.shards'].tenants))
+function tenantsOf(releases: readonly ShardSettings[]): string[] {
+  const named = releases.flatMap((one) => Object.keys(one['storage.shards'].tenants))
   return [...new Set([...named, others])]
 }
 

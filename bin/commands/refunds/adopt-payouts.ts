@@ -4,16 +4,16 @@ import type { Revisable } from '#shared/platform/idempotency/decision.ts'
 import { readAll } from '#shared/platform/listing/merge.ts'
 import { partitionsOf } from '#shared/platform/table/keys.ts'
 import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
-import type { ProviderRefund } from '#shared/refunds/provider-records.ts'
+import type { ProviderRefund } from '#shared/refunds/provider-refunds.ts'
 import type { Sources } from '#shared/refunds/reconcile.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import { asRefund, createdRefund, findRefund } from '#shared/refunds/refund-store.ts'
 import { reportOf, settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Operator } from '../tenants/tenant-records.ts'
-import { type ComparedRange, stopped } from './refunds.ts'
+import type { Operator } from '../stack/operator-audit.ts'
+import { type ComparedRange, stoppedError } from './refunds.ts'
 
-interface Adopting extends Pick<Sources, 'records' | 'budget'> {
+interface Adopting extends Pick<Sources, 'providerRefunds' | 'budget'> {
   operator: Operator
   settings: Settings
 }
@@ -46,15 +46,18 @@ const oldestMilliseconds = 31 * 24 * 3600 * 1000
  */
 export async function missingPayouts(
   { tenant, accounts, from, to }: Omit<ComparedRange, 'lost'>,
-  { operator: { table, clock }, records, budget }: Adopting,
+  { operator: { table, clock }, providerRefunds, budget }: Adopting,
 ): Promise<MissingPayout[]> {
   const missing = new Map<string, MissingPayout>()
   try {
     for (const account of accounts) {
       const listed: MissingPayout[] = []
-      for await (const record of records.list({ account, from: from - clockMilliseconds, to }, budget))
-        if (isOf(tenant, record, clock.now()) && record.status !== 'failed')
-          listed.push({ ...record, account })
+      for await (const providerRefund of providerRefunds.list(
+        { account, from: from - clockMilliseconds, to },
+        budget,
+      ))
+        if (isOf(tenant, providerRefund, clock.now()) && providerRefund.status !== 'failed')
+          listed.push({ ...providerRefund, account })
       for (const payout of listed.reverse()) missing.set(payout.id, payout)
     }
     const ids = { low: firstIdAt(from - oldestMilliseconds), high: lastIdAt(clock.now()) }
@@ -63,7 +66,7 @@ export async function missingPayouts(
       for (const { provider_refund_id } of items.map(asRefund))
         if (provider_refund_id !== undefined) missing.delete(provider_refund_id)
   } catch (thrown) {
-    throw stopped('the adoption', thrown)
+    throw stoppedError('the adoption', thrown)
   }
   return [...missing.values()]
 }
@@ -84,7 +87,7 @@ export async function* adoptPayouts(
       if (refund) yield adoptedPayout(refund, payout.id)
     }
   } catch (thrown) {
-    throw stopped('the adoption', thrown)
+    throw stoppedError('the adoption', thrown)
   }
 }
 
@@ -104,21 +107,25 @@ async function adopt(
   { id, chargeId, refundId = '' }: ProviderRefund,
   adopting: AdoptingFor,
 ): Promise<Refund | undefined> {
-  const { operator, tenant, account, records, budget } = adopting
+  const { operator, tenant, account, providerRefunds, budget } = adopting
   const { table, clock, name: sub } = operator
   const asked = clock.now()
   // Somebody was asked since the payout was listed, and a retry may have adopted it.
-  const record = await records.find({ account, id, chargeId, refundId }, budget)
-  if (!record) return undefined
+  const providerRefund = await providerRefunds.find({ account, id, chargeId, refundId }, budget)
+  if (!providerRefund) return undefined
   const correlation = { id: newId(clock), trace: {} }
   const context = { table, clock, correlation, caller: { sub, tenant, role: undefined } }
-  const adoption = await adoptionOf(record, asked, adopting)
+  const adoption = await adoptionOf(providerRefund, asked, adopting)
   const committed = await commitDecision(context, adoption, ({ refund: result }) => ({ result }))
   return 'result' in committed ? committed.result : undefined
 }
 
 /** @param asked the time at which the provider was asked about the payout, in milliseconds since 1970 */
-async function adoptionOf(record: ProviderRefund, asked: number, adopting: AdoptingFor): Promise<Adoption> {
+async function adoptionOf(
+  providerRefund: ProviderRefund,
+  asked: number,
+  adopting: AdoptingFor,
+): Promise<Adoption> {
   const { operator, tenant, account, settings } = adopting
   const { table, clock } = operator
   const {
@@ -129,12 +136,12 @@ async function adoptionOf(record: ProviderRefund, asked: number, adopting: Adopt
     currency,
     status,
     request,
-  } = record
+  } = providerRefund
   if (id === undefined || request === undefined) return {}
-  if (!isOf(tenant, record, clock.now()) || status === 'failed') return {}
+  if (!isOf(tenant, providerRefund, clock.now()) || status === 'failed') return {}
   if (await table.get(claimKey(account, provider_refund_id))) return {}
   const known = await findRefund(table, tenant, id)
-  if (known && !lacks(known, record, account)) return {}
+  if (known && !lacks(known, providerRefund, account)) return {}
   const before = known ?? makeRefund({ charge_id, amount }, { id, tenant_id: tenant, account, request })
   const answer = { status, providerRefundId: provider_refund_id, currency, replayed: false }
   // The operator sees what is booked, so nothing else has to be raised.
@@ -156,7 +163,7 @@ async function adoptionOf(record: ProviderRefund, asked: number, adopting: Adopt
       after,
     },
     // A retry of the caller, or an event of the provider, was faster.
-    onConflict: () => adoptionOf(record, asked, adopting),
+    onConflict: () => adoptionOf(providerRefund, asked, adopting),
   }
 }
 

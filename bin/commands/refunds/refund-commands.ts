@@ -12,9 +12,9 @@ import {
   UsageError,
   yes,
 } from '../../cli/options.ts'
-import { assertCanAsk, confirm, printRecord, printRecords } from '../../cli/output.ts'
-import { anyTenant, ask, from, limit, to, verbose } from '../ask/question-options.ts'
-import type { Finding } from './settle-refund.ts'
+import { assertCanAsk, confirm, printFields, printRows } from '../../cli/output.ts'
+import { anyTenant, from, limit, printAnswer, to, verbose } from '../ask/question-options.ts'
+import type { LookedUpOutcome } from './settle-refund.ts'
 
 const outcome = new Option('--outcome <outcome>', 'what you found out at the payment provider')
   .choices(['failed', 'paid'] as const)
@@ -40,7 +40,12 @@ export function defineRefundCommands(define: Define): void {
       const { readRefunds } = await import('../ask/lists.ts')
       const { withLedger } = await import('../ask/with-ledger.ts')
       const columns = ['id', 'tenant_id', 'charge_id', 'amount', 'currency', 'status', 'created_at', 'ledger']
-      await ask(readRefunds, options, { tenant, status, target: charge }, { columns, complete: withLedger })
+      await printAnswer(
+        readRefunds,
+        options,
+        { tenant, status, target: charge },
+        { columns, complete: withLedger },
+      )
     })
   define(
     'refunds settle',
@@ -58,13 +63,13 @@ export function defineRefundCommands(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, outcome, providerRefundId, currency, settings, yes, stack }) => {
       if (stack !== undefined && settings === undefined) throw new UsageError('--stack requires --settings')
-      const finding = findingOf(outcome, providerRefundId, currency)
+      const finding = lookedUpOutcome(outcome, providerRefundId, currency)
       const { settleByOperator } = await import('./settle-refund.ts')
       await confirm(`Set the refund ${id} of ${tenant} to ${outcome}?`, yes)
       const profile = await settingsOf(settings)
       const refund = { tenant, id, settings: profile, ...finding }
       const { status, provider_refund_id } = await settleByOperator(await operatorOf(stack), refund)
-      printRecord({ id, status, ...(provider_refund_id && { provider_refund_id }) })
+      printFields({ id, status, ...(provider_refund_id && { provider_refund_id }) })
     })
   define(
     'refunds reconcile',
@@ -100,19 +105,23 @@ export function defineRefundCommands(define: Define): void {
         if (missing.length > 0) {
           await confirm(`Book ${missing.length} payouts of ${tenant} that the ledger lacks?`, yes)
           const columns = ['finding', 'refund_id', 'provider_refund_id', 'status', 'amount', 'currency']
-          await printRecords(adoptPayouts(tenant, missing, adopting), ...columns)
+          await printRows(adoptPayouts(tenant, missing, adopting), ...columns)
         }
       }
       const { findings, summary } = comparison(range, sources)
       const columns = ['finding', 'refund_id', 'provider_refund_id', 'provider_status', 'provider_amount']
-      await printRecords(findings, ...columns, 'ledger_amount')
-      printRecord(summary)
+      await printRows(findings, ...columns, 'ledger_amount')
+      printFields(summary)
       if (summary.differences > 0) process.exitCode = 1
     })
 }
 
 /** @throws UsageError if the facts of a payout are missing, or do not belong to the outcome */
-function findingOf(outcome: 'failed' | 'paid', providerRefundId?: string, currency?: string): Finding {
+function lookedUpOutcome(
+  outcome: 'failed' | 'paid',
+  providerRefundId?: string,
+  currency?: string,
+): LookedUpOutcome {
   if (outcome === 'failed') {
     if (providerRefundId === undefined && currency === undefined) return { outcome }
     throw new UsageError('--provider-refund-id and --currency belong to --outcome paid')

@@ -1,17 +1,15 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { dayMilliseconds, startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { accountsOf } from '#shared/refunds/accounts.ts'
 import type { Finding } from '#shared/refunds/difference.ts'
+import { deployedProviderRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import { type CurrencyTotal, reconcile, type Sources } from '#shared/refunds/reconcile.ts'
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
-import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../../cli/options.ts'
 import { commandMilliseconds, type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
-
-const dayMilliseconds = 24 * 3600 * 1000
 
 /** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {
@@ -34,10 +32,10 @@ interface ComparisonSummary extends Pick<ComparedRange, 'tenant' | 'accounts' | 
   totals: CurrencyTotal[]
 }
 
-/** Opens the table of a deployment and the records of its payment provider. */
+/** Opens the table of a deployment and the refunds of its payment provider. */
 export async function openSources(stack: DeployedStack, settings: Settings): Promise<Sources> {
   const provider = settings['refunds.provider']
-  const records = await deployedRecords({
+  const providerRefunds = await deployedProviderRefunds({
     settings: {
       ...settings,
       'refunds.provider': { ...provider, endpoint: stack.providerUrl ?? provider.endpoint },
@@ -45,7 +43,7 @@ export async function openSources(stack: DeployedStack, settings: Settings): Pro
     clock: systemClock,
     secret: () => paymentsSecret(stack),
   })
-  return { table: openTable(stack), records, budget: startBudget(systemClock, commandMilliseconds) }
+  return { table: openTable(stack), providerRefunds, budget: startBudget(systemClock, commandMilliseconds) }
 }
 
 /** Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had. */
@@ -79,13 +77,13 @@ export function comparison(
           yield* part.unrelated
         }
     } catch (thrown) {
-      throw stopped('the comparison', thrown)
+      throw stoppedError('the comparison', thrown)
     }
   }
 }
 
 /** Returns the error of work that a failure of the provider or of the table has stopped. */
-export function stopped(work: string, thrown: unknown): unknown {
+export function stoppedError(work: string, thrown: unknown): unknown {
   if (!(thrown instanceof Failure)) return thrown
   const reason = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
   return new Error(`${work} stopped before its end: ${thrown.code}${reason}`)

@@ -1,17 +1,19 @@
 import { newId } from '#shared/platform/base/clock.ts'
 import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
-import { asRecord } from '#shared/platform/idempotency/record.ts'
+import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { findRefund } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import type { Operator } from '../tenants/tenant-records.ts'
+import type { Operator } from '../stack/operator-audit.ts'
 import { pendingSagasOf, tryNow } from './pending-sagas.ts'
 
 /** What an operator found out about a refund at the payment provider. */
-export type Finding = { outcome: 'failed' } | { outcome: 'paid'; providerRefundId: string; currency: string }
+export type LookedUpOutcome =
+  | { outcome: 'failed' }
+  | { outcome: 'paid'; providerRefundId: string; currency: string }
 
 /**
  * Ends a pending refund by what an operator found out, as a report of the provider would. The finding has no time, so
@@ -21,7 +23,7 @@ export type Finding = { outcome: 'failed' } | { outcome: 'paid'; providerRefundI
  */
 export async function settleByOperator(
   operator: Operator,
-  { tenant, id, settings, ...finding }: { tenant: string; id: string; settings: Settings } & Finding,
+  { tenant, id, settings, ...finding }: { tenant: string; id: string; settings: Settings } & LookedUpOutcome,
 ): Promise<Refund> {
   const { table, clock, name: sub } = operator
   const context = { table, settings, now: clock.now(), alert: () => {} }
@@ -39,7 +41,7 @@ export async function settleByOperator(
     const before = await findRefund(table, tenant, id)
     if (!before) throw new Error(`the tenant has no such refund: ${id}`)
     if (before.status !== 'pending') throw new Error(`the refund is not pending: it is ${before.status}`)
-    const { refund, effects } = await settleRefund(before, reportOf(finding), context)
+    const { refund, effects } = await settleRefund(before, operatorReport(finding), context)
     const actor = { sub, tenant, role: undefined }
     return {
       refund,
@@ -55,7 +57,7 @@ interface Settled extends Effects {
   onConflict: () => Promise<Settled>
 }
 
-function reportOf(finding: Finding): ProviderReport {
+function operatorReport(finding: LookedUpOutcome): ProviderReport {
   if (finding.outcome === 'failed') return { status: 'failed' }
   return {
     status: 'succeeded',
@@ -69,7 +71,7 @@ async function sagasOf(operator: Operator, { id, tenant_id }: Refund) {
   const entries = await pendingSagasOf(operator, tenant_id)
   const records = await Promise.all(entries.map(({ record }) => operator.table.get(record)))
   return entries.filter((_, at) => {
-    const record = records[at] && asRecord(records[at])
+    const record = records[at] && asIdempotencyRecord(records[at])
     return record?.state === 'pending' && record.saga.state.id === id
   })
 }

@@ -22,7 +22,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   account_owner: 'now',
   // A court does not ask for the state of a backup. The item that counts the holds goes with them.
   legal_hold: 'now',
-  // What happened, happened: no record of an action may be lost.
+  // What happened, happened: no audit record may be lost.
   audit: 'since',
   // Nobody may read again what was erased. The rest of the orders is what a restore undoes.
   order: 'erasures',
@@ -63,7 +63,7 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   operation_count: 'restored',
   file_reservation: 'restored',
   import_chunk: 'restored',
-  import_pace: 'restored',
+  import_rate: 'restored',
   'pending-operation': 'restored',
   'failed-operation': 'restored',
   // Sent mails, and what ends within minutes: one-time codes, counters of attempts.

@@ -1,7 +1,7 @@
 import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
-import { firstIdAt } from '#shared/platform/base/clock.ts'
+import { firstIdAt, minuteMilliseconds } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import {
   type Item,
@@ -15,11 +15,11 @@ import { restoredKey } from '#shared/platform/table/restored.ts'
 import { forgetSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
 import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
-import { operatorOf } from '../stack/operator.ts'
+import { operatorOn } from '../stack/operator.ts'
+import type { Operator } from '../stack/operator-audit.ts'
 import { deleteTenant, purgedEntities } from '../tenants/purge-tenant.ts'
-import type { Operator } from '../tenants/tenant-records.ts'
 import { kindsOf, prefixOf } from './carried.ts'
-import { type Copying, hasItems, itemsAt, putOf, removalOf, scanAll, writeAll } from './copying.ts'
+import { type Copying, hasItems, itemsAt, putOf, removeRequest, scanAll, writeAll } from './copying.ts'
 
 interface CarryOver extends Copying {
   /** The operator on the target. */
@@ -36,7 +36,6 @@ interface CarriedOver {
   removed: number
 }
 
-const minuteMilliseconds = 60_000
 /** An event may be delivered later than it occurred. */
 const deliveryMarginMilliseconds = 24 * 3600 * 1000
 
@@ -58,7 +57,7 @@ export async function carryOver({
   let blocked: string[] = []
   const firstDelivery = firstIdAt(from.getTime() - deliveryMarginMilliseconds)
   const first: Partial<Record<PartitionKind, string>> = {
-    // The record that sums equal denials has the time of its minute.
+    // The audit record that sums equal denials has the time of its minute.
     audit: firstIdAt(from.getTime() - (from.getTime() % minuteMilliseconds)),
     delivery: firstDelivery,
     'failed-delivery': firstDelivery,
@@ -85,7 +84,7 @@ export async function carryOver({
   async function copy(page: Item[]): Promise<void> {
     const entries = await entriesOfErased(page)
     // A batch is not atomic: a repeated run finds the entries only by the orders that tombstones replace.
-    await writeAll(copying, entries.map(removalOf))
+    await writeAll(copying, entries.map(removeRequest))
     await writeAll(copying, page.map(putOf))
     await copyDeliveries(page)
     const exact = new Set<string>(kindsOf('now'))
@@ -112,7 +111,7 @@ export async function carryOver({
     // A run that is interrupted must find the entries of these deliveries again.
     await copyDeliveries(page)
     const others = page.filter(({ pk, sk }) => !kept.has(pk + sk))
-    await writeAll(copying, others.map(removalOf))
+    await writeAll(copying, others.map(removeRequest))
     for (const item of others) count(item, 'removed')
   }
 
@@ -132,7 +131,7 @@ export async function carryOver({
       count(item, 'copied')
       keys.delete(item.sk)
     }
-    await writeAll(copying, [...keys.values()].map(removalOf))
+    await writeAll(copying, [...keys.values()].map(removeRequest))
   }
 
   /** Deletes a tenant that was purged since: a purge leaves its tenant blocked and without data. */
@@ -159,20 +158,20 @@ export async function carryOver({
   }
 }
 
-interface Filter {
+interface CopyFilter {
   filter: string
   values: Record<string, string>
 }
 
 /** Selects the items of a kind; those whose attribute has at least a value, if one is given. */
-function ofKind(kind: PartitionKind, from?: { attribute: 'sk' | 'erased_at'; value: string }): Filter {
+function ofKind(kind: PartitionKind, from?: { attribute: 'sk' | 'erased_at'; value: string }): CopyFilter {
   const name = kind.replaceAll('-', '_')
   const values = { [`:${name}`]: prefixOf(kind), ...(from && { [`:${name}_from`]: from.value }) }
   const since = from ? ` AND ${from.attribute} >= :${name}_from` : ''
   return { filter: `(begins_with(pk, :${name})${since})`, values }
 }
 
-function anyOf(filters: readonly Filter[]): Filter {
+function anyOf(filters: readonly CopyFilter[]): CopyFilter {
   return {
     filter: filters.map(({ filter }) => filter).join(' OR '),
     values: Object.assign({}, ...filters.map(({ values }) => values)),
@@ -194,7 +193,7 @@ export async function carryOverOf(
   const target = await describe(options.target)
   if (!target) throw new Error(`there is no table ${options.target}`)
   assertRestoredFrom(await describe(source), target)
-  const operator = await operatorOf({ ...stack, outputs: { ...stack.outputs, TableName: options.target } })
+  const operator = await operatorOn({ ...stack, outputs: { ...stack.outputs, TableName: options.target } })
   return carryOver({ client: DynamoDBDocumentClient.from(dynamodb), source, operator, ...options })
 
   async function describe(TableName: string): Promise<TableDescription | undefined> {
@@ -220,7 +219,7 @@ export function assertRestoredFrom(source: TableDescription | undefined, target:
       `the table ${name} was not restored from another table: carry-over writes to no other one`,
     )
   if (!source) throw nothingCarriedOver('the table of the stack is gone')
-  if (placeOf(origin) !== placeOf(source.TableArn ?? ''))
+  if (regionAndAccount(origin) !== regionAndAccount(source.TableArn ?? ''))
     throw nothingCarriedOver(`${name} was restored from another region or account: ${origin}`)
   if (SourceTableArn === source.TableArn || SourceBackupArn?.startsWith(`${source.TableArn}/backup/`)) return
   throw new Error(
@@ -229,7 +228,7 @@ export function assertRestoredFrom(source: TableDescription | undefined, target:
 }
 
 /** Returns the region and the account of an ARN. */
-function placeOf(arn: string): string {
+function regionAndAccount(arn: string): string {
   return arn.split(':').slice(3, 5).join()
 }
 

@@ -20,7 +20,7 @@ type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Key
 const [writtenItems, readItems] = [25, 100]
 
 export const putOf = (Item: Item): WriteRequest => ({ PutRequest: { Item } })
-export const removalOf = ({ pk, sk }: Key): WriteRequest => ({ DeleteRequest: { Key: { pk, sk } } })
+export const removeRequest = ({ pk, sk }: Key): WriteRequest => ({ DeleteRequest: { Key: { pk, sk } } })
 
 /** Writes items of the target. */
 export async function writeAll({ client, target }: Copying, all: readonly WriteRequest[]): Promise<void> {

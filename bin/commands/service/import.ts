@@ -11,7 +11,7 @@ interface Service {
 }
 
 /** An operation as the service returns it. */
-interface Operation {
+interface PolledOperation {
   operation_id: string
   state: string
   progress: number
@@ -51,7 +51,7 @@ export async function importCustomers(file: string, service: Service, report: Re
     headers: { 'Content-Type': 'text/csv' },
     body,
   })
-  const { operation_id } = (await response.json()) as Operation
+  const { operation_id } = (await response.json()) as PolledOperation
   const { state, result, error } = await follow(service, operation_id, report)
   if (error) throw new Error(`The import failed: ${textOf(error)}`)
   const { outcome = state, counts, rejects = [], rejects_url } = result ?? {}
@@ -81,20 +81,20 @@ async function call(
     if (response && response.status < 500 && response.status !== 429) break
   }
   if (!response) throw new Error(`${baseUrl} cannot be reached`)
-  const { error } = (await response.json().catch(() => ({}))) as Partial<Operation>
+  const { error } = (await response.json().catch(() => ({}))) as Partial<PolledOperation>
   throw new Error(`The service rejected the request: ${response.status} ${textOf(error)}`)
 }
 
-function textOf(error: Operation['error']): string {
+function textOf(error: PolledOperation['error']): string {
   const { code = '', details = {} } = error ?? {}
   return Object.keys(details).length > 0 ? `${code} ${JSON.stringify(details)}` : code
 }
 
 /** Polls until the operation ends, and reports its progress. */
-async function follow(service: Service, id: string, report: Report): Promise<Operation> {
+async function follow(service: Service, id: string, report: Report): Promise<PolledOperation> {
   for (;;) {
     const response = await call(service, `/operations/${id}`)
-    const operation = (await response.json()) as Operation
+    const operation = (await response.json()) as PolledOperation
     report(operation.state, operation.progress)
     if (!['pending', 'running'].includes(operation.state)) return operation
     await sleep(1000 * Number(response.headers.get('Retry-After') ?? 1))

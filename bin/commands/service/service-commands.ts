@@ -11,7 +11,7 @@ import {
   tenant,
   UsageError,
 } from '../../cli/options.ts'
-import { printRecord, printRecords, withProgress } from '../../cli/output.ts'
+import { printFields, printRows, withProgress } from '../../cli/output.ts'
 import { defineEventCommands } from '../events/event-commands.ts'
 import { defineWebhookCommands } from '../webhooks/webhook-commands.ts'
 
@@ -65,7 +65,7 @@ function defineEnvironment(define: Define): void {
       if (stack !== undefined && tenant !== undefined)
         throw new UsageError('--tenant is for the local run only: a stack has no local issuer')
       if (tenant !== undefined) printVariables({ TOKEN: await tokenOf(tenant) })
-      printVariables(await addressesOf(stack))
+      printVariables(await pageAddresses(stack))
 
       async function tokenOf(tenant: string): Promise<string> {
         const { role, scope } = request
@@ -80,7 +80,7 @@ function defineEnvironment(define: Define): void {
     })
 }
 
-async function addressesOf(name: string | undefined): Promise<Record<string, string>> {
+async function pageAddresses(name: string | undefined): Promise<Record<string, string>> {
   if (name !== undefined)
     return { BASE_URL: (await import('../stack/deployment.ts')).baseUrlOf(await stackOf(name)) }
   const { runningService } = await import('../../local/service-file.ts')
@@ -102,10 +102,10 @@ function defineMail(define: Define): void {
   )
     .option('--to <address>', 'only mails to this address')
     .action(async ({ to }) => {
-      const { accessOf, runningService } = await import('../../local/service-file.ts')
+      const { awsAccessOf, runningService } = await import('../../local/service-file.ts')
       const service = runningService('. A stack on AWS sends its mails, and keeps none')
       const { sentMails } = await import('../../local/mail.ts')
-      await printRecords(await sentMails(accessOf(service), to))
+      await printRows(await sentMails(awsAccessOf(service), to))
     })
 }
 
@@ -131,7 +131,7 @@ function defineImports(define: Define): void {
         tenant,
       }
       const result = await withProgress((report) => importCustomers(file, service, report))
-      printRecord(result)
+      printFields(result)
       if (result.outcome !== 'SUCCESS') process.exitCode = 1
     })
 }

@@ -4,7 +4,7 @@ import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import type { Units } from '#shared/platform/base/units.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { accessOf, assertRunning, runningService } from '../../local/service-file.ts'
+import { assertRunning, awsAccessOf, runningService } from '../../local/service-file.ts'
 
 /** Access of the commands to a deployment of the service. */
 export interface DeployedStack {
@@ -28,7 +28,7 @@ export async function deployedStack(StackName: string | undefined): Promise<Depl
     const service = runningService(hint)
     await assertRunning(service, hint)
     const { outputs, provider_url: providerUrl } = service
-    return { outputs, access: accessOf(service), ...(providerUrl !== undefined && { providerUrl }) }
+    return { outputs, access: awsAccessOf(service), ...(providerUrl !== undefined && { providerUrl }) }
   }
   const client = new CloudFormationClient({})
   const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }))

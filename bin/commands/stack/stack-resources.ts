@@ -1,5 +1,5 @@
 import { type CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation'
-import { pascalCase } from '#lib/functions/function-entries.ts'
+import { pascalCase } from '#lib/functions/function-names.ts'
 
 export interface StackResource {
   type: string

@@ -2,11 +2,11 @@ import {
   asDelivery,
   type Delivery,
   type DeliveryState,
-  mayMove,
+  deliveryTransitions,
   pingType,
   resendDelivery,
   skipDelivery,
-  type WaitingDelivery,
+  type WaitingEntry,
   waitingRange,
 } from '#shared/deliveries/delivery.ts'
 import { type Clock, firstIdAt, largestId, lastIdAt, smallestId } from '#shared/platform/base/clock.ts'
@@ -16,14 +16,14 @@ import { type Item, keyOf, partitionsOf } from '#shared/platform/table/keys.ts'
 import { inParallel, type Table } from '#shared/platform/table/table.ts'
 import type { Subscriber, SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
-import type { Window } from '../events/replay.ts'
-import { auditOfOperator } from '../tenants/tenant-records.ts'
+import type { TimeRange } from '../events/replay.ts'
+import { auditOfOperator } from '../stack/operator-audit.ts'
 import { auditOfSubscriber, prepare, readSubscriber, type SubscriberOperator } from './subscriber-operator.ts'
 
 /** The last time that an id can hold, in milliseconds since 1970. */
 const latestTime = 2 ** 48 - 1
 
-interface Selection extends Partial<Window> {
+interface DeliverySelection extends Partial<TimeRange> {
   states?: readonly DeliveryState[]
 }
 
@@ -31,7 +31,7 @@ interface Selection extends Partial<Window> {
 async function* deliveriesOf(
   table: Table,
   { tenant, subscriber }: SubscriberRef,
-  { from, to, states }: Selection = {},
+  { from, to, states }: DeliverySelection = {},
 ): AsyncGenerator<Delivery> {
   const low = from ? firstIdAt(from.getTime()) : smallestId
   const high = to ? lastIdAt(to.getTime() - 1) : largestId
@@ -42,11 +42,11 @@ async function* deliveriesOf(
 }
 
 /** Yields the waiting deliveries of a subscriber in pages, in the order of the times at which they are due. */
-async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGenerator<WaitingDelivery[]> {
+async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGenerator<WaitingEntry[]> {
   for (let range = waitingRange(ref, latestTime, 100), last = ''; ; ) {
     const { items, exhausted } = await table.readRange(range)
     // The range includes the last item of the page before.
-    yield (items as (Item & WaitingDelivery)[]).filter(({ sk }) => sk !== last)
+    yield (items as (Item & WaitingEntry)[]).filter(({ sk }) => sk !== last)
     if (exhausted) return
     last = String(items.at(-1)?.sk)
     range = { ...range, low: last }
@@ -55,14 +55,14 @@ async function* waitingDeliveriesOf(table: Table, ref: SubscriberRef): AsyncGene
 
 /**
  * Sends a recorded delivery again, with the id of its event.
- * @returns `waiting`, or `held` until its subscriber is resumed
+ * @returns `waiting`, or `suspended` until its subscriber is resumed
  * @throws Error if there is none, if it has expired, or if the tenant is blocked
  */
 export async function resend(
   operator: SubscriberOperator,
   tenant: string,
   id: string,
-): Promise<'waiting' | 'held'> {
+): Promise<'waiting' | 'suspended'> {
   const { table, clock } = operator
   await assertNotBlocked(table, tenant)
   const { settings } = await prepare(operator, {})
@@ -71,16 +71,16 @@ export async function resend(
     if (isExpired(delivery, clock)) throw new Error(`the delivery ${id} has expired`)
     const { state } = await readSubscriber(operator, { tenant, subscriber: delivery.subscriber_id })
     const { changes, message } = resendDelivery(tenant, delivery, { clock, settings })
-    const entry = { action: 'delivery.resend', target: `delivery/${id}` }
+    const audited = { action: 'delivery.resend', target: `delivery/${id}` }
     // An attempt may have been recorded meanwhile.
-    if (await table.transact([...changes, auditOfOperator(operator, tenant, entry)])) continue
+    if (await table.transact([...changes, auditOfOperator(operator, tenant, audited)])) continue
     await operator.send(message)
-    return state === 'active' ? 'waiting' : 'held'
+    return state === 'active' ? 'waiting' : 'suspended'
   }
 }
 
 /**
- * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or held are
+ * Sends the deliveries of a time again that have ended, in the order of their events. Those that are waiting or suspended are
  * sent without it, and test events are not sent again. Expired ones are left to TTL, which deletes late.
  * @returns how many
  * @throws Error if there is no such subscriber, or if the tenant is blocked
@@ -88,7 +88,7 @@ export async function resend(
 export async function replayDeliveries(
   operator: SubscriberOperator,
   ref: SubscriberRef,
-  { window, report = () => {} }: { window: Window; report?: Report },
+  { window, report = () => {} }: { window: TimeRange; report?: Report },
 ): Promise<number> {
   const { table, clock } = operator
   await assertNotBlocked(table, ref.tenant)
@@ -112,7 +112,7 @@ export async function replayDeliveries(
 }
 
 /**
- * Drops the deliveries that wait in the table or are held, of a subscriber that is paused or disabled.
+ * Drops the deliveries that wait in the table or are suspended, of a subscriber that is paused or disabled.
  * @returns how many
  * @throws Error once the subscriber has changed
  */
@@ -131,7 +131,10 @@ export async function skipWaiting(
     const keys = [...ids].map((id) => keyOf(ref.tenant, 'delivery', id))
     const deliveries = keys.length > 0 ? (await table.getMany(keys)).map(asDelivery) : []
     for (const delivery of deliveries)
-      if (mayMove('skip', delivery.state) && !(await table.transact(skipDelivery(ref.tenant, delivery))))
+      if (
+        deliveryTransitions.allows('skip', delivery.state) &&
+        !(await table.transact(skipDelivery(ref.tenant, delivery)))
+      )
         skipped += 1
     report(`${skipped} deliveries dropped`)
   }

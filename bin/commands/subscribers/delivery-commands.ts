@@ -1,10 +1,10 @@
 import { Option } from '@commander-js/extra-typings'
 import { deliveryStates } from '#shared/deliveries/delivery.ts'
 import { type Define, stack, tenant } from '../../cli/options.ts'
-import { printRecord, withProgress } from '../../cli/output.ts'
+import { printFields, withProgress } from '../../cli/output.ts'
 import { failedAttempt } from '../ask/query.ts'
-import { anyTenant, ask, correlationId, from, limit, to, verbose } from '../ask/question-options.ts'
-import { operatorOf } from './subscriber-commands.ts'
+import { anyTenant, correlationId, from, limit, printAnswer, to, verbose } from '../ask/question-options.ts'
+import { subscriberOperatorAt } from './subscriber-commands.ts'
 
 /** Defines the commands on the deliveries of events to subscribers. */
 export function defineDeliveryCommands(define: Define): void {
@@ -24,12 +24,12 @@ function defineTest(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { testSubscriber } = await import('./test-subscriber.ts')
-      const operator = await operatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const { accepted, ...attempt } = await withProgress((report) => {
         report('wait for the answer')
         return testSubscriber(operator, { tenant, subscriber: id })
       })
-      printRecord({ accepted, ...attempt })
+      printFields({ accepted, ...attempt })
       if (!accepted) process.exitCode = 1
     })
 }
@@ -37,7 +37,7 @@ function defineTest(define: Define): void {
 function defineList(define: Define): void {
   define(
     'deliveries list',
-    'List the recorded deliveries of a tenant with their attempts, the latest event first. Without --tenant it lists the failed ones of all tenants, by the time of the failure. A delivery is recorded at its first attempt, or when it is held; before, it is a message in a queue. The data of events is not printed.',
+    'List the recorded deliveries of a tenant with their attempts, the latest event first. Without --tenant it lists the failed ones of all tenants, by the time of the failure. A delivery is recorded at its first attempt, or when it is suspended; before, it is a message in a queue. The data of events is not printed.',
     'deliveries list --from 12h --stack commerce-prod',
     'deliveries list --tenant acme --subscriber SUBSCRIBER_ID --status failed-attempt --from 2026-01-31T12:00:00Z',
   )
@@ -69,14 +69,14 @@ function defineList(define: Define): void {
         'answer',
         'next_at',
       ]
-      await ask(readDeliveries, options, filters, { columns })
+      await printAnswer(readDeliveries, options, filters, { columns })
     })
 }
 
 function defineResend(define: Define): void {
   define(
     'deliveries resend',
-    'Send a recorded delivery again, with the same event id. Its attempts start over. It prints the state: waiting, or held while the subscriber is paused or disabled. It refuses a delivery that has expired, and those of a blocked tenant.',
+    'Send a recorded delivery again, with the same event id. Its attempts start over. It prints the state: waiting, or suspended while the subscriber is paused or disabled. It refuses a delivery that has expired, and those of a blocked tenant.',
     'deliveries resend DELIVERY_ID --tenant acme',
   )
     .argument('<id>', 'the delivery')
@@ -84,6 +84,6 @@ function defineResend(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { resend } = await import('./deliveries.ts')
-      printRecord({ id, state: await resend(await operatorOf(stack), tenant, id) })
+      printFields({ id, state: await resend(await subscriberOperatorAt(stack), tenant, id) })
     })
 }

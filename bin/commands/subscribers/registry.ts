@@ -7,13 +7,13 @@ import {
   createSubscriber,
   deleteSubscriber,
   mayAdd,
-  mayMove,
   moveSubscriber,
   registrationsOf,
   rotateSecret,
   type Subscriber,
   type SubscriberRef,
   subscribersOf,
+  subscriberTransitions,
   validSecrets,
 } from '#shared/subscribers/subscriber.ts'
 import type { Report } from '../../cli/output.ts'
@@ -102,7 +102,7 @@ export async function updateSubscriber(
   return lineOf(await readSubscriber(operator, ref))
 }
 
-/** Pauses an active subscriber: its events are held until it is resumed. @throws Error if it is not active */
+/** Pauses an active subscriber: its events are suspended until it is resumed. @throws Error if it is not active */
 export async function pauseSubscriber(
   operator: SubscriberOperator,
   ref: SubscriberRef,
@@ -112,7 +112,7 @@ export async function pauseSubscriber(
 
 /**
  * Resumes a subscriber that is paused or disabled.
- * @param skip whether its deliveries that are held or wait are dropped instead of sent
+ * @param skip whether its deliveries that are suspended or wait are dropped instead of sent
  * @throws Error if it is active, or changed while its deliveries are dropped
  */
 export async function resumeSubscriber(
@@ -144,7 +144,7 @@ async function move(
 }
 
 function assertMayMove({ id, state }: Subscriber, trigger: 'pause' | 'resume'): void {
-  if (!mayMove(trigger, state)) throw new Error(`the subscriber ${id} is ${state}`)
+  if (!subscriberTransitions.allows(trigger, state)) throw new Error(`the subscriber ${id} is ${state}`)
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   UsageError,
   yes,
 } from '../../cli/options.ts'
-import { confirm, printRecord, printRecords, withProgress } from '../../cli/output.ts'
+import { confirm, printFields, printRows, withProgress } from '../../cli/output.ts'
 
 /** Defines the commands on the subscribers of a tenant. */
 export function defineSubscriberCommands(define: Define): void {
@@ -39,12 +39,12 @@ function defineCreate(define: Define): void {
     .addOption(stack)
     .action(async ({ tenant, url, events, stack }) => {
       const { createSubscriberOf } = await import('./registry.ts')
-      const operator = await operatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const created = await withProgress((report) => {
         report('register it, and wait until its events are looked for')
         return createSubscriberOf(operator, { tenant, url, events })
       })
-      printRecord(created)
+      printFields(created)
     })
 }
 
@@ -59,7 +59,7 @@ function defineList(define: Define): void {
     .action(async ({ tenant, stack }) => {
       const { listSubscribers } = await import('./registry.ts')
       const columns = ['id', 'url', 'events', 'state', 'reason', 'created_at']
-      await printRecords(await listSubscribers(await tableOf(stack), tenant), ...columns)
+      await printRows(await listSubscribers(await tableOf(stack), tenant), ...columns)
     })
 }
 
@@ -78,14 +78,16 @@ function defineUpdate(define: Define): void {
       if (url === undefined && events === undefined) throw new UsageError('give --url, --events or both')
       const { updateSubscriber } = await import('./registry.ts')
       const fields = { ...(url !== undefined && { url }), ...(events && { events }) }
-      printRecord(await updateSubscriber(await operatorOf(stack), { tenant, subscriber: id }, fields))
+      printFields(
+        await updateSubscriber(await subscriberOperatorAt(stack), { tenant, subscriber: id }, fields),
+      )
     })
 }
 
 function defineStates(define: Define): void {
   define(
     'subscribers pause',
-    'Send no events to a subscriber until it is resumed. They are recorded as held, and deleted after deliveries.retentionDays.',
+    'Send no events to a subscriber until it is resumed. They are recorded as suspended, and deleted after deliveries.retentionDays.',
     'subscribers pause SUBSCRIBER_ID --tenant acme',
   )
     .argument('<id>', 'the subscriber')
@@ -93,25 +95,25 @@ function defineStates(define: Define): void {
     .addOption(stack)
     .action(async (id, { tenant, stack }) => {
       const { pauseSubscriber } = await import('./registry.ts')
-      printRecord(await pauseSubscriber(await operatorOf(stack), { tenant, subscriber: id }))
+      printFields(await pauseSubscriber(await subscriberOperatorAt(stack), { tenant, subscriber: id }))
     })
   define(
     'subscribers resume',
-    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are held or wait for a retry are sent, or dropped with --skip.',
+    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are suspended or wait for a retry are sent, or dropped with --skip.',
     'subscribers resume SUBSCRIBER_ID --tenant acme',
     'subscribers resume SUBSCRIBER_ID --tenant acme --skip --yes',
   )
     .argument('<id>', 'the subscriber')
     .addOption(tenant)
-    .option('--skip', 'drop the events that are held or wait', false)
+    .option('--skip', 'drop the events that are suspended or wait', false)
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, skip, yes, stack }) => {
       const { resumeSubscriber } = await import('./registry.ts')
       if (skip)
-        await confirm(`Drop the events that are held or wait of the subscriber ${id} of ${tenant}?`, yes)
-      const operator = await operatorOf(stack)
-      printRecord(
+        await confirm(`Drop the events that are suspended or wait of the subscriber ${id} of ${tenant}?`, yes)
+      const operator = await subscriberOperatorAt(stack)
+      printFields(
         await withProgress((report) =>
           resumeSubscriber(operator, { tenant, subscriber: id }, { skip, report }),
         ),
@@ -139,7 +141,7 @@ function defineSecrets(define: Define): void {
       const { replaceSecret } = await import('./registry.ts')
       if (overlap === 0)
         await confirm(`End the old secrets of the subscriber ${id} of ${tenant} at once?`, yes)
-      printRecord(await replaceSecret(await operatorOf(stack), { tenant, subscriber: id }, overlap))
+      printFields(await replaceSecret(await subscriberOperatorAt(stack), { tenant, subscriber: id }, overlap))
     })
   define(
     'subscribers re-encrypt',
@@ -149,9 +151,9 @@ function defineSecrets(define: Define): void {
     .addOption(stack)
     .action(async ({ stack }) => {
       const { reEncrypt } = await import('./re-encrypt.ts')
-      const operator = await operatorOf(stack)
+      const operator = await subscriberOperatorAt(stack)
       const done = await withProgress((report) => reEncrypt(operator, report))
-      printRecord(done)
+      printFields(done)
       if (done.unreadable.length > 0) process.exitCode = 1
     })
 }
@@ -169,13 +171,13 @@ function defineDelete(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { deleteSubscriberOf } = await import('./registry.ts')
       await confirm(`Delete the subscriber ${id} of ${tenant}?`, yes)
-      await deleteSubscriberOf(await operatorOf(stack), { tenant, subscriber: id })
-      printRecord({ id, deleted: true })
+      await deleteSubscriberOf(await subscriberOperatorAt(stack), { tenant, subscriber: id })
+      printFields({ id, deleted: true })
     })
 }
 
 /** Returns the operator who runs a command on the subscribers of the deployment that --stack names. */
-export async function operatorOf(stack: string | undefined) {
+export async function subscriberOperatorAt(stack: string | undefined) {
   const { subscriberOperatorOf } = await import('./subscriber-operator.ts')
   return subscriberOperatorOf(await stackOf(stack))
 }

@@ -1,5 +1,5 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { functionOutput, queueOutput } from '#lib/functions/function-entries.ts'
+import { functionOutput, queueOutput } from '#lib/functions/function-names.ts'
 import type { DeliveryMessage } from '#shared/deliveries/delivery.ts'
 import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import type { Change } from '#shared/platform/table/table.ts'
@@ -7,8 +7,8 @@ import type { Preparation, Prepared } from '#shared/subscribers/prepare-subscrib
 import { findSubscriber, type Subscriber, type SubscriberRef } from '#shared/subscribers/subscriber.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 import { invokeFunction } from '../stack/invoke-function.ts'
-import { operatorOf } from '../stack/operator.ts'
-import { auditOfOperator, type Operator } from '../tenants/tenant-records.ts'
+import { operatorOn } from '../stack/operator.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 /** An operator who works on the subscribers of a deployment. */
 export interface SubscriberOperator extends Operator {
@@ -21,7 +21,7 @@ export interface SubscriberOperator extends Operator {
 export async function subscriberOperatorOf(stack: DeployedStack): Promise<SubscriberOperator> {
   const sqs = new SQSClient(stack.access)
   return {
-    ...(await operatorOf(stack)),
+    ...(await operatorOn(stack)),
     async prepare(preparation) {
       const name = outputOf(stack, functionOutput('subscribers.prepare'))
       return (await invokeFunction(name, JSON.stringify(preparation), stack.access)) as Prepared

@@ -1,4 +1,4 @@
-import { type Attempt, asDelivery, pingType, pingVersion } from '#shared/deliveries/delivery.ts'
+import { asDelivery, type DeliveryAttempt, pingType, pingVersion } from '#shared/deliveries/delivery.ts'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { SubscriberRef } from '#shared/subscribers/subscriber.ts'
@@ -9,7 +9,7 @@ const maxWaitMilliseconds = 120_000
 const pollMilliseconds = 500
 
 /** An attempt, and whether the endpoint accepted it. */
-type Tested = Attempt & { id: string; accepted: boolean }
+type Tested = DeliveryAttempt & { id: string; accepted: boolean }
 
 /**
  * Sends a signed event of the type `ping` to a subscriber, once, and waits for the answer.

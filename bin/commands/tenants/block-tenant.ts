@@ -1,7 +1,7 @@
 import { blockedTenantsPut, readBlockedTenants } from '#shared/platform/identity/blocked-tenants.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 import { endOfLease } from './purge-lease.ts'
 import { requireData } from './tenant-data.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
 
 /** So many names of 64 characters fit into the item that lists them. */
 export const maxBlockedTenants = 6000

@@ -8,7 +8,7 @@ import {
   ownerOfAccount,
   readCurrent,
 } from '#shared/refunds/accounts.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 /**
  * Connects an account at the payment provider: new refunds of the tenant are made in it.

@@ -4,7 +4,7 @@ import { timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import type { Put, Remove } from '#shared/platform/table/table.ts'
 import { erasedEvents } from '../dead-letters/rebuild-events.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 const maxAttempts = 5
 
@@ -32,10 +32,10 @@ export async function eraseOrder(operator: Operator, tenant: string, id: string)
       },
       condition: { matches: { version } },
     }
-    const entry = { action: 'order.erase', target: `order/${id}` }
+    const audited = { action: 'order.erase', target: `order/${id}` }
     const cartEntry: Remove = { remove: cartEntryKey(asOrder(order)), condition: 'none' }
     const holds = requireNoHold(tenant, 'order', id)
-    const audit = auditOfOperator(operator, tenant, entry)
+    const audit = auditOfOperator(operator, tenant, audited)
     const refusal = await table.transact([...holds, tombstone, cartEntry, audit])
     if (!refusal) return true
     if (refusal.index < holds.length)

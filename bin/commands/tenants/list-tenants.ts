@@ -13,7 +13,7 @@ interface ListedTenant extends Partial<Account> {
 const atOnce = 100
 
 /**
- * Yields what an operator has decided about tenants, by their names: a record for each account that a tenant has or had, and
+ * Yields what an operator has decided about tenants, by their names: a row for each account that a tenant has or had, and
  * for each blocked tenant. Other tenants exist by their tokens alone.
  */
 export async function* listTenants(

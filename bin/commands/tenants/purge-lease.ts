@@ -4,16 +4,16 @@ import type { Item, Key } from '#shared/platform/table/keys.ts'
 import type { Change, Put, Remove, Table, Update } from '#shared/platform/table/table.ts'
 
 /** How long a purge waits for imports and refunds to end, in milliseconds. */
-export const maxWaitMilliseconds = 300_000
+export const maxPurgeWaitMilliseconds = 300_000
 /** How long a lease lasts after its last renewal, in milliseconds: longer than the waits of a purge. */
-const leaseMilliseconds = blockMilliseconds + maxWaitMilliseconds + 60_000
+const leaseMilliseconds = blockMilliseconds + maxPurgeWaitMilliseconds + 60_000
 
 /** Keeps a tenant blocked while one run of a purge works. A run that was interrupted leaves it until it ends by itself. */
 export interface PurgeLease {
   take: Put
   renew(): Update
   /** Rejected if another run has taken the lease. */
-  release: Remove
+  removal: Remove
 }
 
 /** The error of a run that stopped for so long that the tenant was unblocked, or another run was started. */
@@ -32,7 +32,7 @@ export function purgeLease(tenant: string, clock: Clock): PurgeLease {
   return {
     take: { item: { ...leaseKey(tenant), run, until: until() }, condition: 'none' },
     renew: () => ({ update: leaseKey(tenant), set: { until: until() }, condition }),
-    release: { remove: leaseKey(tenant), condition },
+    removal: { remove: leaseKey(tenant), condition },
   }
 }
 

@@ -1,5 +1,5 @@
 import { removeHoldCount, requireNoHolds } from '#shared/holds/legal-hold.ts'
-import { cancelOperation } from '#shared/operations/cancel-operation.ts'
+import { cancelOperation } from '#shared/operations/end-operation.ts'
 import { findOperation } from '#shared/operations/operation-store.ts'
 import { blockMilliseconds } from '#shared/platform/identity/blocked-tenants.ts'
 import {
@@ -16,10 +16,10 @@ import { ownerKey } from '#shared/refunds/accounts.ts'
 import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import type { Report } from '../../cli/output.ts'
 import { pendingSagasOf, tryNow } from '../refunds/pending-sagas.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 import { blockTenant } from './block-tenant.ts'
-import { LeaseLost, maxWaitMilliseconds, type PurgeLease, purgeLease } from './purge-lease.ts'
-import { allKeys, occupied, requireData } from './tenant-data.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { LeaseLost, maxPurgeWaitMilliseconds, type PurgeLease, purgeLease } from './purge-lease.ts'
+import { allSortKeys, occupied, requireData } from './tenant-data.ts'
 
 /** The maximum number of items that a transaction deletes. */
 const batch = 25
@@ -71,7 +71,7 @@ export async function purgeTenant(operator: Operator, tenant: string, options: O
     await blockTenant(operator, tenant, { force: true })
     return await purgeBlocked(operator, tenant, { ...options, lease })
   } catch (thrown) {
-    await table.transact([lease.release])
+    await table.transact([lease.removal])
     throw thrown
   }
 }
@@ -117,7 +117,7 @@ export async function deleteTenant(operator: Operator, tenant: string, options: 
   const { pk, sk, ...counts }: Item = (await table.get(progressKey(tenant))) ?? { ...progressKey(tenant) }
   const deleted = Object.fromEntries(purged.map((entity) => [entity, Number(counts[entity] ?? 0)]))
   const end: Change = { remove: { pk, sk }, condition: 'none' }
-  const ended: Change[] = [removeHoldCount(tenant), lease?.release ?? [], end].flat()
+  const ended: Change[] = [removeHoldCount(tenant), lease?.removal ?? [], end].flat()
   if (!withAudit) ended.push(auditOf(operator, tenant, deleted))
   assertAccepted(await table.transact(ended), tenant, lease)
   return deleted
@@ -158,7 +158,7 @@ export function purgedEntities(withAudit: boolean): Entity[] {
  */
 async function endWork(operator: Operator, tenant: string, report: Report): Promise<void> {
   const { table, clock } = operator
-  const until = clock.now() + maxWaitMilliseconds
+  const until = clock.now() + maxPurgeWaitMilliseconds
   for (;;) {
     const operations = await pendingEntries(table, 'pending-operation')
     const imports = operations.filter((entry) => entry.tenant === tenant)
@@ -201,7 +201,7 @@ async function purgePartition(
   { entity, partition, lease }: { entity: Entity; partition: string; lease: PurgeLease | undefined },
 ): Promise<void> {
   for (;;) {
-    const { items: read } = await operator.table.readRange({ ...allKeys, partition, limit: batch })
+    const { items: read } = await operator.table.readRange({ ...allSortKeys, partition, limit: batch })
     if (read.length === 0) return
     let bytes = 0
     const items = read.filter((item, at) => {

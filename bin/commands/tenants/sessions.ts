@@ -2,7 +2,7 @@ import { type Clock, timestamp } from '#shared/platform/base/clock.ts'
 import { revokeSession, type SessionItem } from '#shared/platform/identity/session.ts'
 import { itemsOf } from '#shared/platform/listing/merge.ts'
 import type { Table } from '#shared/platform/table/table.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 /** The public fields of a session: everything but its secret. Times are ISO 8601. */
 export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expires_at' | 'valid_until'> & {
@@ -10,7 +10,7 @@ export type SessionLine = Omit<SessionItem, 'pk' | 'sk' | 'secret_hash' | 'expir
 }
 
 /** Yields the active sessions of a tenant, oldest first. */
-export async function* list(table: Table, tenant: string, clock: Clock): AsyncGenerator<SessionLine> {
+export async function* listSessions(table: Table, tenant: string, clock: Clock): AsyncGenerator<SessionLine> {
   for await (const item of itemsOf(table, tenant, 'session')) {
     const {
       pk: _pk,
@@ -25,9 +25,9 @@ export async function* list(table: Table, tenant: string, clock: Clock): AsyncGe
 }
 
 /** Ends a session at once. @throws Error if no such session is active */
-export async function revoke(operator: Operator, tenant: string, id: string): Promise<void> {
-  const entry = { action: 'session.revoke', target: `session/${id}` }
-  const audit = auditOfOperator(operator, tenant, entry)
+export async function endSession(operator: Operator, tenant: string, id: string): Promise<void> {
+  const audited = { action: 'session.revoke', target: `session/${id}` }
+  const audit = auditOfOperator(operator, tenant, audited)
   if (await operator.table.transact([revokeSession(tenant, id), audit]))
     throw new Error('there is no such session, or it is not active')
 }

@@ -13,7 +13,7 @@ import {
   UsageError,
   yes,
 } from '../../cli/options.ts'
-import { confirm, printRecord, printRecords, withProgress } from '../../cli/output.ts'
+import { confirm, printFields, printRows, withProgress } from '../../cli/output.ts'
 import { defineApiKeyCommands } from '../api-keys/api-key-commands.ts'
 
 /** Defines the commands on the data, the users and the credentials of a tenant. */
@@ -40,7 +40,7 @@ function defineErasure(define: Define): void {
     .action(async (id, { tenant, yes, stack }) => {
       const { eraseOrder } = await import('./erase-order.ts')
       await confirm(`Erase the order ${id} of ${tenant} permanently?`, yes)
-      printRecord({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
+      printFields({ order_id: id, erased: await eraseOrder(await operatorOf(stack), tenant, id) })
     })
 }
 
@@ -53,8 +53,8 @@ function defineSessions(define: Define): void {
     .addOption(tenant)
     .addOption(stack)
     .action(async ({ tenant, stack }) => {
-      const { list } = await import('./sessions.ts')
-      await printRecords(list(await tableOf(stack), tenant, systemClock))
+      const { listSessions } = await import('./sessions.ts')
+      await printRows(listSessions(await tableOf(stack), tenant, systemClock))
     })
   define('sessions revoke', 'End a session at once.', 'sessions revoke SESSION_ID --tenant public --yes')
     .argument('<id>', 'the session')
@@ -62,10 +62,10 @@ function defineSessions(define: Define): void {
     .addOption(yes)
     .addOption(stack)
     .action(async (id, { tenant, yes, stack }) => {
-      const { revoke } = await import('./sessions.ts')
+      const { endSession } = await import('./sessions.ts')
       await confirm(`End the session ${id} of ${tenant}?`, yes)
-      await revoke(await operatorOf(stack), tenant, id)
-      printRecord({ session_id: id, revoked: true })
+      await endSession(await operatorOf(stack), tenant, id)
+      printFields({ session_id: id, revoked: true })
     })
 }
 
@@ -88,7 +88,7 @@ function defineUsers(define: Define): void {
         throw new UsageError('other users can see a password on the command line: use --password-stdin')
       const { changeUser, userStore } = await import('./user.ts')
       const secret = passwordStdin ? await secretFrom(process.stdin) : password
-      printRecord(
+      printFields(
         await changeUser({ email, tenant, role, password: secret }, await userStore(await stackOf(stack))),
       )
     })
@@ -112,7 +112,7 @@ function definePurge(define: Define): void {
       const deleted = await withProgress((report) =>
         purgeTenant(operator, tenant, { withAudit, force, report }),
       )
-      printRecord({ tenant, deleted, remaining, blocked: true })
+      printFields({ tenant, deleted, remaining, blocked: true })
     })
 }
 
@@ -130,7 +130,7 @@ function defineBlocks(define: Define): void {
       const { blockTenant } = await import('./block-tenant.ts')
       await confirm(`Reject all requests of ${tenant}?`, yes)
       const changed = await blockTenant(await operatorOf(stack), tenant, { force })
-      printRecord({ tenant, blocked: true, changed })
+      printFields({ tenant, blocked: true, changed })
     })
   define(
     'tenants unblock',
@@ -142,7 +142,7 @@ function defineBlocks(define: Define): void {
     .action(async (tenant, { stack }) => {
       const { unblockTenant } = await import('./block-tenant.ts')
       const changed = await unblockTenant(await operatorOf(stack), tenant)
-      printRecord({ tenant, blocked: false, changed })
+      printFields({ tenant, blocked: false, changed })
     })
   define(
     'tenants list',
@@ -154,7 +154,7 @@ function defineBlocks(define: Define): void {
     .action(async ({ blocked, stack }) => {
       const { listTenants } = await import('./list-tenants.ts')
       const columns = ['tenant', 'blocked', 'account', 'state', 'connected_at', 'disconnected_at', 'lost_at']
-      await printRecords(listTenants(await tableOf(stack), { blocked }), ...columns)
+      await printRows(listTenants(await tableOf(stack), { blocked }), ...columns)
     })
 }
 
@@ -170,7 +170,7 @@ function defineAccounts(define: Define): void {
     .action(async (tenant, account, { stack }) => {
       const { connectAccount } = await import('./connect-account.ts')
       const disconnected = await connectAccount(await operatorOf(stack), tenant, account)
-      printRecord({ tenant, connected: account, ...(disconnected && { disconnected }) })
+      printFields({ tenant, connected: account, ...(disconnected && { disconnected }) })
     })
   define(
     'tenants disconnect',
@@ -184,7 +184,7 @@ function defineAccounts(define: Define): void {
       const { disconnectAccount } = await import('./connect-account.ts')
       await confirm(`Reject all new refunds of ${tenant}?`, yes)
       const disconnected = await disconnectAccount(await operatorOf(stack), tenant)
-      printRecord({ tenant, ...(disconnected && { disconnected }), changed: disconnected !== undefined })
+      printFields({ tenant, ...(disconnected && { disconnected }), changed: disconnected !== undefined })
     })
 }
 

@@ -1,8 +1,8 @@
 import { type Entity, entities, partitionsOf } from '#shared/platform/table/keys.ts'
-import type { Operator } from './tenant-records.ts'
+import type { Operator } from '../stack/operator-audit.ts'
 
 /** Keys are printable, so every sort key is in this range. */
-export const allKeys = { low: ' ', high: '\u{10ffff}', descending: false } as const
+export const allSortKeys = { low: ' ', high: '\u{10ffff}', descending: false } as const
 
 /**
  * Checks that a name is that of a tenant.
@@ -24,7 +24,7 @@ export async function requireData(
 /** Returns those of the partitions that have items. */
 export async function occupied({ table }: Operator, partitions: readonly string[]): Promise<string[]> {
   const reads = await Promise.all(
-    partitions.map((partition) => table.readRange({ ...allKeys, limit: 1, partition })),
+    partitions.map((partition) => table.readRange({ ...allSortKeys, limit: 1, partition })),
   )
   return partitions.filter((_, at) => (reads[at]?.items.length ?? 0) > 0)
 }

@@ -12,8 +12,8 @@ import { normalizeEmail } from '#shared/platform/formats/text.ts'
 import type { Role } from '#shared/platform/identity/caller.ts'
 import { tenantPattern } from '#shared/platform/table/keys.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
-import { operatorOf } from '../stack/operator.ts'
-import { auditOfOperator, type Operator } from './tenant-records.ts'
+import { operatorOn } from '../stack/operator.ts'
+import { auditOfOperator, type Operator } from '../stack/operator-audit.ts'
 
 /** The user pool, and the operator who changes it. */
 interface UserStore {
@@ -31,7 +31,7 @@ interface UserRequest {
 
 export async function userStore(stack: DeployedStack): Promise<UserStore> {
   const cognito = new CognitoIdentityProviderClient(stack.access)
-  return { cognito, poolId: outputOf(stack, 'UserPoolId'), operator: await operatorOf(stack) }
+  return { cognito, poolId: outputOf(stack, 'UserPoolId'), operator: await operatorOn(stack) }
 }
 
 /** Creates or changes the user of an e-mail address. @throws Error with one sentence if the request is invalid */
@@ -93,8 +93,8 @@ async function changeRole(Username: string, user: PoolUser, role: Role, store: U
   const { sub, tenant } = user
   if (tenant === undefined) throw new Error('this user belongs to no tenant')
   const change = { before: { role: user.role ?? null }, after: { role } }
-  const entry = { action: 'role.change', target: `user/${sub}`, ...change }
-  await store.operator.table.put(auditOfOperator(store.operator, tenant, entry))
+  const audited = { action: 'role.change', target: `user/${sub}`, ...change }
+  await store.operator.table.put(auditOfOperator(store.operator, tenant, audited))
   const UserAttributes = [{ Name: `custom:${userAttributes.role}`, Value: role }]
   const key = { UserPoolId: store.poolId, Username }
   await store.cognito.send(new AdminUpdateUserAttributesCommand({ ...key, UserAttributes }))

@@ -11,7 +11,7 @@ import { findMail } from '#shared/otp/code-mail.ts'
 import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { reach } from '../stack/reach.ts'
-import { ask, type Checks, received, type Target, until } from './requests.ts'
+import { type Checks, received, sendRequest, until, type VerifyTarget } from './requests.ts'
 
 /** More than the gateway accepts. */
 const oversizedBytes = 10 * 1024 * 1024 + 1
@@ -21,7 +21,7 @@ const oversizedBytes = 10 * 1024 * 1024 + 1
  * gateway without a route for unknown paths rejects it with 403. Its own errors carry the envelope, and the headers with
  * which a page can read them if the profile names exactly one origin.
  */
-export async function verifyEdge(target: Target, { check, checkError, send }: Checks): Promise<void> {
+export async function verifyEdge(target: VerifyTarget, { check, checkError, send }: Checks): Promise<void> {
   const { baseUrl, settings, onAws } = target
   const headers = { Authorization: 'Bearer forged' }
   checkError(
@@ -72,11 +72,11 @@ export async function verifyProtection(TableName: string, dynamodb: DynamoDBClie
 }
 
 /** Requests a one-time code for the mailbox simulator of SES, and waits until its mail is sent and delivered. */
-export async function verifyMail(target: Target, { check }: Checks): Promise<void> {
+export async function verifyMail(target: VerifyTarget, { check }: Checks): Promise<void> {
   const { settings, waitSeconds, operator } = target
   const email = `success+${newId(systemClock)}@simulator.amazonses.com`
   const headers = { 'Content-Type': 'application/json' }
-  const requested = await ask(target, requestOtp, { headers, body: JSON.stringify({ email }) })
+  const requested = await sendRequest(target, requestOtp, { headers, body: JSON.stringify({ email }) })
   if (requested.status !== 202) check('mail', requested, false, '202')
   const state = settings['otp.deliveredOn'] === 'accepted' ? 'sent' : 'delivered'
   const mail = await until(
@@ -95,7 +95,7 @@ const nameLength = 300_000
  * follows the link like a browser, which sends the origin `null` after the redirect to another host. The exported codes
  * are deleted with the tenant.
  */
-export async function verifyExport(target: Target, { check, send }: Checks): Promise<void> {
+export async function verifyExport(target: VerifyTarget, { check, send }: Checks): Promise<void> {
   const { settings, tenant, operator, onAws } = target
   const { inlineMaxBytes } = settings['codes.export']
   for (let bytes = 0; bytes <= inlineMaxBytes; bytes += nameLength) {

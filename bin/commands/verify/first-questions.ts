@@ -14,9 +14,10 @@ import {
 } from '@aws-sdk/client-wafv2'
 import { functionOf, routes } from '#functions/routes.ts'
 import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
-import { deadLettersOutput, liveAlias, pascalCase } from '#lib/functions/function-entries.ts'
+import { deadLettersOutput, liveAlias, pascalCase } from '#lib/functions/function-names.ts'
 import { provisionedExecutions } from '#lib/functions/provisioned-concurrency.ts'
 import { managedRuleGroups } from '#lib/gateway/web-acl.ts'
+import { dayMilliseconds, hourMilliseconds } from '#shared/platform/base/clock.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { type LogRow, type Logs, logsAt } from '../stack/log-query.ts'
 import { functionNamesOf, type StackResource, stackResources } from '../stack/stack-resources.ts'
@@ -43,33 +44,30 @@ export interface FirstStack {
  * `differs`: AWS answers otherwise than the service expects. `not_yet`: the answer needs time, or something that has not happened.
  * `not_needed`: the stack has nothing to which the question applies. `not_asked`: AWS refused the question, for example for a missing permission.
  */
-type State = 'as_expected' | 'differs' | 'not_yet' | 'not_needed' | 'not_asked'
+type AnswerState = 'as_expected' | 'differs' | 'not_yet' | 'not_needed' | 'not_asked'
 
-interface Found {
-  state: State
+interface AwsAnswer {
+  state: AnswerState
   answer: string
 }
 
 /** A question that only AWS can answer. */
-interface Question {
+interface AwsQuestion {
   question: string
   expected: string
   /** What to change if the answer differs. */
   otherwise: string
-  ask(stack: FirstStack, resources: readonly StackResource[]): Promise<Found>
+  ask(stack: FirstStack, resources: readonly StackResource[]): Promise<AwsAnswer>
 }
 
 /** The answer to a question, as it is printed. */
-export interface Answered extends Found {
+export interface Answered extends AwsAnswer {
   question: string
   expected: string
   otherwise?: string
 }
 
-const hourMilliseconds = 3_600_000
-const dayMilliseconds = 24 * hourMilliseconds
-
-const questions: readonly Question[] = [
+const questions: readonly AwsQuestion[] = [
   {
     question: 'Did everything of the stack start at once: alarms, functions, deployments of CodeDeploy?',
     expected: 'no resource failed',
@@ -112,7 +110,7 @@ const questions: readonly Question[] = [
         physicalIdOf(resources, 'AWS::Events::Rule', 'PublishedEventsRule').split('|').at(-1) ?? ''
       const dimensions = { EventBusName: stack.outputs.EventBusName ?? '', RuleName }
       const sums = ['Invocations', 'FailedInvocations'].map((metric) =>
-        sumOf(stack, { namespace: 'AWS/Events', metric, dimensions, from: stack.now - dayMilliseconds }),
+        metricSum(stack, { namespace: 'AWS/Events', metric, dimensions, from: stack.now - dayMilliseconds }),
       )
       const [invocations = 0, failed = 0] = await Promise.all(sums)
       const letters = await lettersOf(stack, 'published_events')
@@ -265,7 +263,7 @@ const questions: readonly Question[] = [
           return { state: 'not_needed', answer: 'the stage has nightly backups' }
         const { Namespace: namespace, MetricName: metric } = backupsCompleted
         const from = stack.now - 7 * dayMilliseconds
-        const made = await sumOf(stack, { namespace, metric, dimensions: { BackupVaultName }, from })
+        const made = await metricSum(stack, { namespace, metric, dimensions: { BackupVaultName }, from })
         if (made === 0) return { state: 'not_yet', answer: 'no backup was made' }
         const url = physicalIdOf(resources, 'AWS::SQS::Queue', 'CompletedBackups')
         const notes = await messagesIn(url, stack)
@@ -282,7 +280,7 @@ const questions: readonly Question[] = [
         const { Namespace: namespace, MetricName: metric } = backupsCompleted
         const from = lastSunday(stack.now)
         const to = from + dayMilliseconds
-        const made = await sumOf(stack, { namespace, metric, dimensions: { BackupVaultName }, from, to })
+        const made = await metricSum(stack, { namespace, metric, dimensions: { BackupVaultName }, from, to })
         if (made === 0) return { state: 'not_yet', answer: 'no backup was made on the last Sunday' }
         return compared(made === 1, `${made}`)
       }),
@@ -311,13 +309,39 @@ const questions: readonly Question[] = [
   },
 ]
 
-/** What a person asks, because it needs a failure or a drill. docs/deployment.md says how. */
-export const byHand: readonly string[] = [
-  'Does a failed deployment delete the versions that it published?',
-  'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
-  'Does each tenant have its own message group in the queue of published events?',
-  'Does a restored table name its source, and how long does a restore take?',
-  'May an operator export the table into the bucket?',
+/** The questions that a person asks, because they need a failure or a drill. */
+export const byHand: readonly (Omit<AwsQuestion, 'ask'> & { ask: string })[] = [
+  {
+    question: 'Does a failed deployment delete the versions that it published?',
+    ask: "Once CodeDeploy has taken a deployment back: aws lambda list-versions-by-function --function-name FUNCTION --query 'Versions[].Version'",
+    expected: 'the new versions are gone',
+    otherwise: 'check before a rollback that npx commerce releases does not name the failed release',
+  },
+  {
+    question: 'Does ApproximateAgeOfOldestMessage include the delay of delayed messages?',
+    ask: 'Let a subscriber fail until a retry is delayed by several minutes, then: aws cloudwatch get-metric-statistics --namespace AWS/SQS --metric-name ApproximateAgeOfOldestMessage --dimensions Name=QueueName,Value=QUEUE_NAME --statistics Maximum --period 60 --start-time TIME --end-time TIME, for the queue deliveries',
+    expected: 'at most 900 s, or more if a retry is also late',
+    otherwise:
+      'if it does not grow during a delay, lower the threshold of the alarm on late deliveries in lib/monitoring to 900 s',
+  },
+  {
+    question: 'Does each tenant have its own message group in the queue of published events?',
+    ask: 'Disable the event source mapping of deliveries.create (aws lambda update-event-source-mapping --uuid UUID --no-enabled), create an order, and enable it again after: aws sqs receive-message --queue-url QUEUE_URL --message-system-attribute-names MessageGroupId, with the output PublishedEventsQueueUrl',
+    expected: 'the group is the name of the tenant',
+    otherwise: 'report it to AWS: many events of one tenant delay the events of others',
+  },
+  {
+    question: 'Does a restored table name its source, and how long does a restore take?',
+    ask: 'Play the restores of docs/operations.md, and write their times into its section Losses',
+    expected: 'npx commerce table carry-over accepts the table',
+    otherwise: 'nothing is changed: correct assertRestoredFrom in bin/commands/restore/carry-over.ts',
+  },
+  {
+    question: 'May an operator export the table into the bucket?',
+    ask: 'npx commerce verify --data, with the credentials of an operator',
+    expected: 'it exits with 0',
+    otherwise: 'if it was denied an action, allow it in bin/permissions/command-actions.ts',
+  },
 ]
 
 /** Returns the access to a stack, with the credentials of the environment. */
@@ -350,18 +374,18 @@ function ofLastDay(logs: Logs): FirstStack['queryLogs'] {
 export async function* askFirst(stack: FirstStack): AsyncGenerator<Answered> {
   const resources = await stackResources(stack.name, stack.cloudFormation)
   for (const { question, expected, otherwise, ask } of questions) {
-    const found = await ask(stack, resources).catch((thrown: Error): Found => {
+    const found = await ask(stack, resources).catch((thrown: Error): AwsAnswer => {
       return { state: 'not_asked', answer: thrown.message }
     })
     yield { question, ...found, expected, ...(found.state === 'differs' && { otherwise }) }
   }
 }
 
-function compared(isExpected: boolean, answer: string): Found {
+function compared(isExpected: boolean, answer: string): AwsAnswer {
   return { state: isExpected ? 'as_expected' : 'differs', answer }
 }
 
-async function refused(query: () => Promise<unknown>): Promise<Found> {
+async function refused(query: () => Promise<unknown>): Promise<AwsAnswer> {
   try {
     await query()
     return compared(true, 'a result')
@@ -370,13 +394,16 @@ async function refused(query: () => Promise<unknown>): Promise<Found> {
   }
 }
 
-async function withWebAcl({ outputs }: FirstStack, ask: () => Promise<Found>): Promise<Found> {
+async function withWebAcl({ outputs }: FirstStack, ask: () => Promise<AwsAnswer>): Promise<AwsAnswer> {
   return outputs.WebAclName ? ask() : { state: 'not_needed', answer: 'the stack has no web ACL' }
 }
 
 const backupsCompleted = { Namespace: 'AWS/Backup', MetricName: 'NumberOfBackupJobsCompleted' }
 
-async function withBackups({ outputs }: FirstStack, ask: (vault: string) => Promise<Found>): Promise<Found> {
+async function withBackups(
+  { outputs }: FirstStack,
+  ask: (vault: string) => Promise<AwsAnswer>,
+): Promise<AwsAnswer> {
   const { BackupVaultName: vault } = outputs
   return vault ? ask(vault) : { state: 'not_needed', answer: 'the stage has no backups' }
 }
@@ -386,7 +413,7 @@ async function dimensionsOf(
   { cloudWatch }: FirstStack,
   { Namespace, MetricName, ...values }: { Namespace: string; MetricName: string } & Record<string, string>,
   expected: readonly string[],
-): Promise<Found> {
+): Promise<AwsAnswer> {
   const Dimensions = Object.entries(values).map(([Name, Value]) => ({ Name, Value }))
   const { Metrics = [] } = await cloudWatch.send(
     new ListMetricsCommand({ Namespace, MetricName, Dimensions }),
@@ -397,7 +424,7 @@ async function dimensionsOf(
   return compared(isFound, [...new Set(found.map((names) => names.join(', ')))].join('; '))
 }
 
-async function sumOf(
+async function metricSum(
   { cloudWatch, now }: FirstStack,
   {
     namespace,

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import { pathOf, type Route } from '#shared/platform/request/route.ts'
+import type { Operator } from '../stack/operator-audit.ts'
 import { reach } from '../stack/reach.ts'
-import type { Operator } from '../tenants/tenant-records.ts'
 import type { Receiver } from '../webhooks/webhook.ts'
 
 /** The deployment to check, and a key with `verifyScopes` in a tenant without data. */
-export interface Target extends Receiver {
+export interface VerifyTarget extends Receiver {
   tenant: string
   apiKey: string
   operator: Operator
@@ -31,7 +31,7 @@ export type ReportCheck = (check: string, skipped?: string) => void
 /** The requests of `verify` with its API key, and the checks of their responses. */
 export type Checks = ReturnType<typeof checksOf>
 
-export function checksOf(target: Target, report: ReportCheck) {
+export function checksOf(target: VerifyTarget, report: ReportCheck) {
   const credential = { [target.settings['auth.apiKeyHeader']]: target.apiKey }
   const check = (name: string, { status, text }: Received, passed: boolean, expected: string) => {
     if (!passed) throw new Error(`${name}: expected ${expected}, received ${status} ${text.slice(0, 500)}`)
@@ -48,12 +48,12 @@ export function checksOf(target: Target, report: ReportCheck) {
     checkError: (name: string, received: Received, expected: string) =>
       check(name, received, `${received.status} ${received.json?.error?.code}` === expected, expected),
     send: (route: Route, init: RequestInit & { id?: string } = {}) =>
-      ask(target, route, { ...init, headers: { ...credential, ...init.headers } }),
+      sendRequest(target, route, { ...init, headers: { ...credential, ...init.headers } }),
   }
 }
 
 /** Sends a request of a route, with a new key if it accepts one. @param init `id` replaces the parameter of its path */
-export function ask(
+export function sendRequest(
   { baseUrl, settings }: Receiver,
   route: Route,
   init: RequestInit & { id?: string },

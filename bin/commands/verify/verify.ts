@@ -5,19 +5,27 @@ import { route as readOperation } from '#functions/operations/read-operation/rou
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
 import { route as readOrder } from '#functions/orders/read-order/route.ts'
-import { importTypes } from '#shared/imports/import-request.ts'
+import { importTypes } from '#shared/imports/create-import.ts'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { make, revoke } from '../api-keys/api-keys.ts'
+import { createApiKey, revokeApiKey } from '../api-keys/api-keys.ts'
 import { baseUrlOf, type DeployedStack, outputOf } from '../stack/deployment.ts'
-import { operatorOf } from '../stack/operator.ts'
+import { operatorOn } from '../stack/operator.ts'
 import { reach } from '../stack/reach.ts'
 import { deleteTenant } from '../tenants/purge-tenant.ts'
 import { sendEvent } from '../webhooks/webhook.ts'
 import { newSigningKey, signingSecret } from '../webhooks/webhook-secret.ts'
 import { verifyEdge, verifyExport, verifyMail, verifyProtection } from './checks-of-aws.ts'
-import { ask, type Checks, checksOf, type ReportCheck, received, type Target, until } from './requests.ts'
+import {
+  type Checks,
+  checksOf,
+  type ReportCheck,
+  received,
+  sendRequest,
+  until,
+  type VerifyTarget,
+} from './requests.ts'
 
 /** Returns the scopes of the key that `verify` uses. */
 export function verifyScopes(settings: Settings): string[] {
@@ -29,7 +37,7 @@ export function verifyScopes(settings: Settings): string[] {
  * Runs the checks in order. Those of operations that no API key may use are skipped, and so is the mail without a sender.
  * @throws Error that names the first failed check, with the expected and the received value
  */
-export async function verify(target: Target, report: ReportCheck): Promise<void> {
+export async function verify(target: VerifyTarget, report: ReportCheck): Promise<void> {
   const checks = checksOf(target, report)
   const health = await received(reach(`${target.baseUrl}/health`))
   checks.check('health', health, health.status === 200, '200')
@@ -45,7 +53,7 @@ export async function verify(target: Target, report: ReportCheck): Promise<void>
 }
 
 /** Creates an order, repeats it, changes its payload and lists it. @returns the id of the order */
-async function verifyOrder({ settings }: Target, checks: Checks): Promise<string> {
+async function verifyOrder({ settings }: VerifyTarget, checks: Checks): Promise<string> {
   const { check, checkError, mayCheck, send } = checks
   const order = { cart_id: 'verify', amount_minor: 100, currency: settings['orders.currencies'][0] ?? 'EUR' }
   const key = `verify-${newId(systemClock)}`
@@ -70,7 +78,11 @@ async function verifyOrder({ settings }: Target, checks: Checks): Promise<string
 }
 
 /** Sends the event that pays an order, first with a wrong signature, and waits for its effect. */
-async function verifyWebhook(orderId: string | undefined, target: Target, checks: Checks): Promise<void> {
+async function verifyWebhook(
+  orderId: string | undefined,
+  target: VerifyTarget,
+  checks: Checks,
+): Promise<void> {
   const { check, checkError, mayCheck, send } = checks
   const id = orderId ?? newId(systemClock)
   const paid = {
@@ -98,7 +110,7 @@ async function verifyWebhook(orderId: string | undefined, target: Target, checks
 }
 
 /** Imports a file with a valid and an invalid row, and waits for the result. */
-async function verifyImport({ waitSeconds }: Target, { check, mayCheck, send }: Checks): Promise<void> {
+async function verifyImport({ waitSeconds }: VerifyTarget, { check, mayCheck, send }: Checks): Promise<void> {
   if (!mayCheck('import', createImport, readOperation)) return
   const body = 'email,name,country\nverify@example.com,Verify,GB\nnot an address,Verify,GB\n'
   const started = await send(createImport, { headers: { 'Content-Type': 'text/csv' }, body })
@@ -133,11 +145,11 @@ export async function verifyStack(
     await verifyProtection(outputOf(stack, 'TableName'), new DynamoDBClient(stack.access))
     report('protection')
   }
-  const operator = await operatorOf(stack)
+  const operator = await operatorOn(stack)
   const secret = await signingSecret(stack)
   const tenant = `verify-${newId(systemClock)}`
   const options = { tenant, name: 'verify', scopes: verifyScopes(settings) }
-  const { key: apiKey, key_id } = await make(operator, options)
+  const { key: apiKey, key_id } = await createApiKey(operator, options)
   const left = `the tenant ${tenant} and its API key ${key_id}`
   signal?.addEventListener('abort', () => onStop(left), { once: true })
   const target = { baseUrl: baseUrlOf(stack, url), secret, settings, operator }
@@ -150,12 +162,14 @@ export async function verifyStack(
   }).catch(({ message }: Error) => failures.push(message))
   await remove().catch(({ message }: Error) => failures.push(`${left} could not be removed: ${message}`))
   if (failures.length > 0) throw new Error(failures.join('. '))
-  const { status } = await ask(target, listOrders, { headers: { [settings['auth.apiKeyHeader']]: apiKey } })
+  const { status } = await sendRequest(target, listOrders, {
+    headers: { [settings['auth.apiKeyHeader']]: apiKey },
+  })
   if (status !== 401) throw new Error(`removal: expected 401 for the removed key, received ${status}`)
   report('removal')
 
   async function remove(): Promise<void> {
-    await revoke(operator, tenant, key_id)
+    await revokeApiKey(operator, tenant, key_id)
     await deleteTenant(operator, tenant, { withAudit: true })
   }
 }

@@ -12,7 +12,7 @@ import {
   url,
   yes,
 } from '../../cli/options.ts'
-import { confirm, printRecord } from '../../cli/output.ts'
+import { confirm, printFields } from '../../cli/output.ts'
 
 /** Defines the commands that send webhooks and manage the secret that signs them. */
 export function defineWebhookCommands(define: Define): void {
@@ -51,7 +51,7 @@ function defineSend(define: Define): void {
         settings: await settingsOf(settings),
       })
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
-      printRecord({ status: response.status, event_id: event.event_id })
+      printFields({ status: response.status, event_id: event.event_id })
     })
 }
 
@@ -82,7 +82,7 @@ function defineSecret(define: Define): void {
       const stack = await stackOf(name)
       if (dropOld) {
         await confirm('Drop all keys but the first?', yes)
-        return printRecord({ dropped_keys: await dropOldKeys(stack, sender) })
+        return printFields({ dropped_keys: await dropOldKeys(stack, sender) })
       }
       if (!generate && !setStdin) return console.log(await signingSecret(stack, sender))
       const key = generate ? newSigningKey() : await secretFrom(process.stdin)

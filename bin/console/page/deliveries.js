@@ -14,7 +14,7 @@ const reasons = {
   no_slot: 'it was slow while other slow calls of its tenant were made',
   expired: 'it waited for longer than deliveries are kept',
 }
-const classes = { succeeded: 'good', failed: 'bad', held: 'fair' }
+const classes = { succeeded: 'good', failed: 'bad', suspended: 'fair' }
 
 export function deliveryState({ state }) {
   return badge(state, classes[state])

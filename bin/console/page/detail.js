@@ -216,7 +216,7 @@ const parts = [
     'Audit records',
     'audit',
     ({ at, action, result, reason }) => [`${time(at)} ${action} ${result}: ${reason}`],
-    ({ kind: _, id: __, ...record }) => [block(record)],
+    ({ kind: _, id: __, ...fields }) => [block(fields)],
   ],
   [
     'Operations',

@@ -107,7 +107,7 @@ const aboutRefunds = ['request', 'event', 'audit', 'refund', 'payout', 'ledger']
 export function keysAround(entry, correlation) {
   const keys = new Set(entry ? keysOf(entry) : [])
   if (correlation) keys.add(`correlation ${correlation}`)
-  // A record of the audit names the refund, the refund its payout.
+  // An audit record names the refund, the refund its payout.
   for (let size = 0; size < keys.size; ) {
     size = keys.size
     for (const kind of aboutRefunds)

@@ -86,7 +86,7 @@ export const tabs = [
           state,
           ...(attempts.some(({ reason }) => reason) ? ['failed-attempt'] : []),
         ],
-        states: ['failed', 'failed-attempt', 'held', 'skipped', 'succeeded', 'waiting'],
+        states: ['failed', 'failed-attempt', 'suspended', 'skipped', 'succeeded', 'waiting'],
         columns: [
           ['Time', ({ at }) => time(at)],
           ['Event', ({ type }) => opener(element('b', {}, type)), 'line'],

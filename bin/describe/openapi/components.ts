@@ -25,11 +25,6 @@ function isValue(key: string): boolean {
   return ['example', 'examples', 'default', 'enum', 'const'].includes(key)
 }
 
-/** Returns a name in PascalCase: `operation_id` is OperationId. */
-export function pascalCase(name: string): string {
-  return name.replace(/(?:^|[._ -])([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
 export function reference(kind: 'schemas' | 'headers' | 'parameters' | 'responses', name: string): Json {
   return { $ref: `#/components/${kind}/${name}` }
 }

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { type ErrorCode, errorCatalog, messageId } from '#shared/error-catalog.ts'
 import {
   hasBody,
@@ -8,7 +9,7 @@ import {
   takesSession,
 } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pascalCase, reference } from './components.ts'
+import { reference } from './components.ts'
 import { errorSchema } from './error-schema.ts'
 import type { Json } from './schemas.ts'
 
@@ -63,7 +64,7 @@ export function isDeprecated({ operation }: Pick<Route, 'operation'>, settings: 
 }
 
 /** Returns the status of a code in this deployment. */
-export function statusOf(code: ErrorCode, settings: Settings): number {
+export function errorStatus(code: ErrorCode, settings: Settings): number {
   if (code === 'VALIDATION.content_type.unsupported') return settings['errors.unsupportedMedia']
   if (code === 'VALIDATION.accept.unsupported') return settings['errors.notAcceptable']
   if (code === 'VALIDATION.if_match.required') return settings['codes.missingIfMatch']
@@ -89,7 +90,7 @@ function responsesOf(route: Route, settings: Settings): ErrorResponse[] {
     .filter(({ when }) => when?.(settings) ?? true)
   const byStatus = Map.groupBy(
     [...own, ...commonErrorsOf(route, settings)],
-    ({ code, status }) => status ?? statusOf(code, settings),
+    ({ code, status }) => status ?? errorStatus(code, settings),
   )
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return sorted.map(([status, errors]) => {
@@ -118,7 +119,7 @@ export function errorResponses(route: Route, settings: Settings): Record<string,
   return Object.fromEntries(
     responsesOf(route, settings).map((response) => [
       String(response.status),
-      { ...reference('responses', nameOf(response, settings)), description: response.codes.join(', ') },
+      { ...reference('responses', responseName(response, settings)), description: response.codes.join(', ') },
     ]),
   )
 }
@@ -133,7 +134,7 @@ export function sharedErrorResponses(routes: readonly Route[], operations: Json,
   const responses = routes.flatMap((route) => responsesOf(route, settings))
   const sorted = responses.toSorted((a, b) => catalog.indexOf(a.example) - catalog.indexOf(b.example))
   for (const response of sorted) {
-    const name = nameOf(response, settings)
+    const name = responseName(response, settings)
     if (!used.includes(JSON.stringify(reference('responses', name).$ref))) continue
     const described = componentOf(response)
     shared[name] ??= described
@@ -144,8 +145,8 @@ export function sharedErrorResponses(routes: readonly Route[], operations: Json,
 }
 
 /** Returns the name of a response: that of its example in PascalCase, with whatever differs from other responses. */
-function nameOf({ example, status, isStored }: ErrorResponse, settings: Settings): string {
-  const differing = status === statusOf(example, settings) ? '' : status
+function responseName({ example, status, isStored }: ErrorResponse, settings: Settings): string {
+  const differing = status === errorStatus(example, settings) ? '' : status
   return `${pascalCase(example.toLowerCase())}${differing}${isStored ? 'Stored' : ''}`
 }
 

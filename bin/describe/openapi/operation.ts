@@ -8,9 +8,9 @@ import { reference } from './components.ts'
 import { errorResponses, isDeprecated } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { parametersOf } from './parameters.ts'
-import { type Json, jsonSchema, openPoint, responseSchema } from './schemas.ts'
+import { type Json, jsonSchema, openPointMark, responseSchema } from './schemas.ts'
 
-type Operation = ReturnType<typeof operation>
+type OperationJson = ReturnType<typeof operation>
 
 /** Returns the description of one operation of the route table, with the settings that decide it. */
 export function operation(entry: RouteEntry, settings: Settings) {
@@ -100,7 +100,7 @@ function successes(route: Route, settings: Settings): Json {
         },
       },
     }),
-    ...(byProfile && openPoint(byProfile)),
+    ...(byProfile && openPointMark(byProfile)),
   }
   return {
     [status]: success,
@@ -136,7 +136,7 @@ function securityOf(route: Route, settings: Settings): Json[] {
 }
 
 /** Merges two routes of one method and path, distinguished only by a parameter, into one operation. */
-export function withVariant(first: Operation, other: Operation): Operation {
+export function withVariant(first: OperationJson, other: OperationJson): OperationJson {
   const nameOf = ({ name, $ref }: Json) => name ?? $ref
   const merged = first.parameters.map((one) => {
     const same = other.parameters.find(({ name }) => name !== undefined && name === one.name)

@@ -1,10 +1,10 @@
 import { maxPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
-import { type Json, openPoint } from './schemas.ts'
+import { type Json, openPointMark } from './schemas.ts'
 
 /** Returns the sizes of a page. A larger size counts as the maximum, up to one that is absurd. */
-export function pageSize(settings: Settings): Json {
+export function pageSizeSchema(settings: Settings): Json {
   const minimum = settings['lists.pageSizeZero'] === 'one' ? 0 : 1
   return { type: 'integer', minimum, maximum: maxPageSize }
 }
@@ -14,7 +14,7 @@ export function tenantName(settings: Settings): Json {
   return {
     type: 'string',
     pattern: tenantNamePattern(settings).source,
-    ...openPoint('requests.tenantName'),
+    ...openPointMark('requests.tenantName'),
   }
 }
 

@@ -1,10 +1,11 @@
+import { pascalCase } from '#lib/functions/function-names.ts'
 import { type FieldKind, type Listing, operatorsOf, sortsOf } from '#shared/platform/listing/listing.ts'
 import { pathOf, pathVariables, type Route } from '#shared/platform/request/route.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { pascalCase, reference } from './components.ts'
+import { reference } from './components.ts'
 import { withExample } from './examples.ts'
-import { header, pageSize, query, tenantName } from './parameter.ts'
-import { type Json, jsonSchema, openPoint } from './schemas.ts'
+import { header, pageSizeSchema, query, tenantName } from './parameter.ts'
+import { type Json, jsonSchema, openPointMark } from './schemas.ts'
 
 /** Returns every parameter of an operation. Credentials are security schemes instead. */
 export function parametersOf(route: Route, settings: Settings): Json[] {
@@ -25,7 +26,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
   const own = [
     ...pathVariables(pathOf(route, settings)).map((name) => reference('parameters', pascalCase(name))),
     ...(auth === 'bearer' ? [reference('parameters', 'Tenant')] : []),
-    ...(listing ? listParameters(route, listing, settings) : queryParameters(route, settings)),
+    ...(listing ? parametersOfList(route, listing, settings) : queryParameters(route, settings)),
     ...(reason ? [reasonHeader(reason(settings))] : []),
     ...Object.entries(route.headers?.(settings) ?? {}).map(
       ([name, { description, required, key, schema, example }]) =>
@@ -33,7 +34,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
           required,
           example,
           ...(schema && { schema: jsonSchema(schema) }),
-          ...openPoint(key),
+          ...openPointMark(key),
         }),
     ),
     ...shared.map((name) => reference('parameters', name)),
@@ -63,17 +64,17 @@ function reasonHeader({ header: name, maxLength }: { header: string; maxLength: 
     required: true,
     schema,
     example: 'created by mistake',
-    ...openPoint('codes.hardDeleteReason'),
+    ...openPointMark('codes.hardDeleteReason'),
   })
 }
 
 /** Returns the query parameters of a list: its order, its page and its filters. */
-function listParameters({ operation }: Route, listing: Listing, settings: Settings): Json[] {
+function parametersOfList({ operation }: Route, listing: Listing, settings: Settings): Json[] {
   const byOffset = settings['lists.offsetPaging'].some((one) => one === operation)
   const otherOrders = Object.keys(listing.orders ?? {}).map(
     (field) => ` ${field} sorts by its characters, then by id.`,
   )
-  const byProfile = openPoint('lists.offsetPaging')
+  const byProfile = openPointMark('lists.offsetPaging')
   const fields = Object.entries(listing.fields)
   return [
     query('sort', `The order. created_at is the time in the id, so both sort alike.${otherOrders.join('')}`, {
@@ -81,7 +82,7 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
         type: 'string',
         enum: sortsOf(listing),
         default: settings['lists.defaultSort'],
-        ...openPoint('lists.defaultSort'),
+        ...openPointMark('lists.defaultSort'),
       },
     }),
     reference('parameters', 'PageSize'),
@@ -91,7 +92,7 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
       `Searches ${listing.search(settings).join(', ')} for this text in any case, by Unicode case folding.`,
       {
         schema: { type: 'string', minLength: 1, maxLength: settings['lists.maxSearchLength'] },
-        ...openPoint('lists.searchFields'),
+        ...openPointMark('lists.searchFields'),
       },
     ),
     reference('parameters', 'IncludeDeleted'),
@@ -99,7 +100,7 @@ function listParameters({ operation }: Route, listing: Listing, settings: Settin
     ...(byOffset
       ? [
           query('limit', 'Legacy paging. Another name of page_size; rejected together with it.', {
-            schema: { ...pageSize(settings), ...byProfile },
+            schema: { ...pageSizeSchema(settings), ...byProfile },
           }),
           query('offset', 'Legacy paging. The number of items to skip; rejected with cursor.', {
             schema: { type: 'integer', minimum: 0, maximum: settings['lists.readBudget'], ...byProfile },

@@ -77,6 +77,6 @@ function withFormat(_key: string, value: Json): Json {
 }
 
 /** Marks a part of a description that is decided by a setting. */
-export function openPoint(key: keyof Settings): Json {
+export function openPointMark(key: keyof Settings): Json {
   return { 'x-open-point': key }
 }

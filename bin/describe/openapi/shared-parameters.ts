@@ -2,8 +2,8 @@ import { baggageMaxBytes, correlationIdPattern } from '#shared/platform/base/cor
 import { absurdPageSize } from '#shared/platform/listing/list-query.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { etag, withExample } from './examples.ts'
-import { header, pageSize, path, query, tenantName } from './parameter.ts'
-import { type Json, openPoint } from './schemas.ts'
+import { header, pageSizeSchema, path, query, tenantName } from './parameter.ts'
+import { type Json, openPointMark } from './schemas.ts'
 
 /** Returns the parameters that several operations share. */
 export function sharedParameters(settings: Settings): Json {
@@ -17,14 +17,14 @@ export function sharedParameters(settings: Settings): Json {
       {
         schema: tenantName(settings),
         example: 'acme',
-        ...openPoint('auth.adminTenantParameter'),
+        ...openPointMark('auth.adminTenantParameter'),
       },
     ),
     ...pages(settings),
     ...idempotencyKeys(settings),
     Nonce: header(nonce, `The nonce that the client chose at login; mode ${mode}.`, {
       example: 'n-0S6_WzA2Mj',
-      ...openPoint('auth.nonce'),
+      ...openPointMark('auth.nonce'),
     }),
     ...preconditions(),
     ...requestHeaders(settings),
@@ -35,19 +35,19 @@ export function sharedParameters(settings: Settings): Json {
 function pages(settings: Settings): Record<string, Json> {
   const roles = settings['lists.includeDeletedRoles'].join(', ')
   // Without a default: some generated clients send one, in the spelling of their language.
-  const deleted = { schema: { type: 'boolean' }, ...openPoint('lists.includeDeletedRoles') }
+  const deleted = { schema: { type: 'boolean' }, ...openPointMark('lists.includeDeletedRoles') }
   return {
     PageSize: query(
       'page_size',
       `The number of items in a page. A larger value counts as the maximum, and one above ${absurdPageSize} is rejected.`,
-      { schema: { ...pageSize(settings), default: 25 } },
+      { schema: { ...pageSizeSchema(settings), default: 25 } },
     ),
     Cursor: query(
       'cursor',
       `An opaque value from an earlier response. A request reads at most ${settings['lists.readBudget']} items, so a page may be short.`,
       {
         schema: { type: 'string', minLength: 1, maxLength: 1024 },
-        ...openPoint('lists.readBudget'),
+        ...openPointMark('lists.readBudget'),
       },
     ),
     IncludeDeleted: query('include_deleted', `Includes soft-deleted items. For the roles ${roles}.`, deleted),
@@ -70,7 +70,7 @@ function idempotencyKeys(settings: Settings): Record<string, Json> {
         pattern: '^[\\x21-\\x7e]+$',
         minLength: 1,
         maxLength: settings['idempotency.keyMaxLength'],
-        ...openPoint('idempotency.keyMaxLength'),
+        ...openPointMark('idempotency.keyMaxLength'),
       },
     },
   )
@@ -87,7 +87,7 @@ function preconditions(): Record<string, Json> {
     IfMatch: header(
       'If-Match',
       'The entity tag that the caller has read. The request is rejected if the item has changed since.',
-      { required: true, example: etag, ...openPoint('codes.missingIfMatch') },
+      { required: true, example: etag, ...openPointMark('codes.missingIfMatch') },
     ),
     OptionalIfMatch: header(
       'If-Match',
@@ -103,7 +103,7 @@ function requestHeaders(settings: Settings): Record<string, Json> {
     CorrelationId: header(
       'X-Correlation-Id',
       `Accepted if it matches ${correlationIdPattern(settings).source}; otherwise the service generates one.`,
-      openPoint('requests.correlationId'),
+      openPointMark('requests.correlationId'),
     ),
     RequestTimeout: header(
       'X-Request-Timeout',
@@ -111,7 +111,7 @@ function requestHeaders(settings: Settings): Record<string, Json> {
       {
         schema: { type: 'integer', minimum: 1, maximum: 999_999_999 },
         example: unit === 'seconds' ? maxMilliseconds / 1000 : maxMilliseconds,
-        ...openPoint('requests.timeoutHeader'),
+        ...openPointMark('requests.timeoutHeader'),
       },
     ),
     Traceparent: header('traceparent', 'W3C Trace Context.'),

@@ -44,7 +44,7 @@ export function withSettings(markdown: string, settings: Settings): string {
   }, markdown)
 }
 
-function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   return [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
@@ -52,7 +52,7 @@ function tableOf(heads: readonly string[], rows: readonly (readonly string[])[])
 function deliveriesTable(settings: Settings): string {
   const { timeouts, pauseSeconds, maxPauseSeconds } = breaker
   const pauses = settings['deliveries.schedule'].retriesAfterSeconds.map(durationOf).join(', ')
-  return tableOf(
+  return markdownTable(
     ['What', 'Here'],
     [
       ['Time for an answer', durationOf(settings['deliveries.timeoutSeconds'])],
@@ -98,7 +98,7 @@ function rolesTable(settings: Settings): string {
     'Scope of an API key',
   ]
   const rows = routes.map(({ route }) => [operationOf(route, settings), ...accessOf(route, settings)])
-  return tableOf(heads, rows)
+  return markdownTable(heads, rows)
 }
 
 function operationOf(route: Route, settings: Settings): string {

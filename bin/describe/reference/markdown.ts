@@ -5,8 +5,8 @@ import { Marked, type Tokens } from 'marked'
  * scrolled by keyboard, and cells carry the name of their column for narrow screens.
  */
 export async function htmlOf(markdown: string): Promise<string> {
-  const anchors = unique('-')
-  const labels = unique(' ')
+  const anchors = distinctTexts('-')
+  const labels = distinctTexts(' ')
   let heading = ''
   const marked = new Marked({
     renderer: {
@@ -16,19 +16,19 @@ export async function htmlOf(markdown: string): Promise<string> {
       },
       image: ({ href, text }) =>
         scrollable(
-          `<img src="${escaped(href)}" alt="${escaped(text)}">`,
+          `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">`,
           labels(`${heading}: picture`),
           'span',
         ),
       codespan: ({ text }) => codeOf(text),
       code({ text, lang = '' }) {
-        const code = `<pre><code class="language-${escaped(lang)}">${escaped(text)}\n</code></pre>`
+        const code = `<pre><code class="language-${escapeHtml(lang)}">${escapeHtml(text)}\n</code></pre>`
         return scrollable(code, labels(`${heading}: code`))
       },
       table({ header, rows }) {
         const inline = ({ tokens }: Tokens.TableCell) => this.parser.parseInline(tokens)
         const names = header.map(inline)
-        return tableOf(
+        return htmlTable(
           names,
           rows.map((row) => row.map(inline)),
           labels(`${heading}: table`),
@@ -40,14 +40,14 @@ export async function htmlOf(markdown: string): Promise<string> {
 }
 
 /** Returns a table in a region that can be scrolled. @param rows HTML of the cells */
-export function tableOf(
+export function htmlTable(
   names: readonly string[],
   rows: readonly (readonly string[])[],
   label: string,
 ): string {
   const heads = names.map((name) => `<th scope="col">${name}</th>`).join('')
   const lines = rows.map((cells) => {
-    const shown = cells.map((cell, at) => `<td data-column="${escaped(names[at] ?? '')}">${cell}</td>`)
+    const shown = cells.map((cell, at) => `<td data-column="${escapeHtml(names[at] ?? '')}">${cell}</td>`)
     return `<tr>${shown.join('')}</tr>`
   })
   const table = `<table><thead><tr>${heads}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table>`
@@ -57,14 +57,14 @@ export function tableOf(
 /** Returns code within a line. Its words with hyphens are elements, which do not break. */
 function codeOf(text: string): string {
   const words = text.split(' ').map((word) => {
-    const shown = escaped(word)
+    const shown = escapeHtml(word)
     return word.includes('-') ? `<span>${shown}</span>` : shown
   })
   return `<code>${words.join(' ')}</code>`
 }
 
 function scrollable(html: string, label: string, name: 'div' | 'span' = 'div'): string {
-  return `<${name} class="scroll" role="region" tabindex="0" aria-label="${escaped(label)}">${html}</${name}>\n`
+  return `<${name} class="scroll" role="region" tabindex="0" aria-label="${escapeHtml(label)}">${html}</${name}>\n`
 }
 
 /** Returns the anchor that GitHub gives a heading. */
@@ -75,12 +75,12 @@ export function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
 /** Returns a function that appends a number to a text that it has seen before. */
-function unique(separator: string): (text: string) => string {
+function distinctTexts(separator: string): (text: string) => string {
   const times = new Map<string, number>()
   return (text) => {
     const before = times.get(text) ?? 0

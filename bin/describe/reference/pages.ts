@@ -1,9 +1,9 @@
 import { type ErrorCode, errorCatalog } from '#shared/error-catalog.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { resolved } from '../openapi/components.ts'
-import { statusOf } from '../openapi/errors.ts'
+import { errorStatus } from '../openapi/errors.ts'
 import type { Json } from '../openapi/schemas.ts'
-import { anchorOf, escaped, tableOf } from './markdown.ts'
+import { anchorOf, escapeHtml, htmlTable } from './markdown.ts'
 
 const pages = { Reference: 'index.html', Guide: 'guide.html', Errors: 'errors.html', Events: 'events.html' }
 
@@ -49,7 +49,7 @@ export function errorsText(markdown: string, settings: Settings): string {
     .replace(/^\| `([\w.]+)` \|/gm, (_, code: ErrorCode) => {
       if (!missing.delete(code)) throw new Error(`errors.md names ${code} twice, or it does not exist`)
       const { retryable } = errorCatalog[code]
-      return `| <a id="${code}"></a>\`${code}\` | ${statusOf(code, settings)} | ${retryable ? 'yes' : 'no'} |`
+      return `| <a id="${code}"></a>\`${code}\` | ${errorStatus(code, settings)} | ${retryable ? 'yes' : 'no'} |`
     })
   if (missing.size > 0) throw new Error(`errors.md lacks ${[...missing].join(', ')}`)
   return table
@@ -106,12 +106,12 @@ ${sections('received')}`,
 
 function section(kind: string, { title, summary, payload }: Message): string {
   const rows = fieldsOf(dataOf(payload)).map(([name, type, required]) => [
-    `<code>data.${escaped(name)}</code>`,
-    escaped(type),
+    `<code>data.${escapeHtml(name)}</code>`,
+    escapeHtml(type),
     required ? 'always' : 'optional',
   ])
-  const table = tableOf(['Field', 'Type', 'Present'], rows, `${title}, ${kind}: fields`)
-  return `<h3 id="${kind}-${anchorOf(title)}">${escaped(title)}</h3><p>${escaped(summary)}</p>${table}`
+  const table = htmlTable(['Field', 'Type', 'Present'], rows, `${title}, ${kind}: fields`)
+  return `<h3 id="${kind}-${anchorOf(title)}">${escapeHtml(title)}</h3><p>${escapeHtml(summary)}</p>${table}`
 }
 
 /** Returns the schema of a message's data from either form of its payload. */

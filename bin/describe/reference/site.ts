@@ -26,7 +26,7 @@ export async function referenceSite(settings: Settings, tryAt?: TryAt): Promise<
   const asyncapi = asyncapiDocument(settings)
   const servers = tryAt ? [{ url: tryAt.base_url }] : openapi.servers
   const read = (file: string) => readFile(join(import.meta.dirname, file), 'utf8')
-  const guide = withSettings(await read('guide.md'), settings)
+  const guide = withSettingValues(await read('guide.md'), settings)
   const info = { ...(openapi.info as Json), description: sectionOf(guide, 'A first request') }
   const errors = errorsText(await read('errors.md'), settings)
   const guides = await guideFiles(settings)
@@ -82,7 +82,7 @@ function scalarBundle(): string {
  * Replaces placeholders with values of settings: `{{webhooks.scheme.prefix}}` is the member prefix of the setting
  * webhooks.scheme.
  */
-function withSettings(text: string, settings: Settings): string {
+function withSettingValues(text: string, settings: Settings): string {
   return text.replace(/\{\{([^}]+)\}\}/g, (_, path: string) => {
     const key = Object.keys(settings).find((one) => path === one || path.startsWith(`${one}.`))
     if (key === undefined) throw new Error(`the guide names the setting ${path}, which does not exist`)
@@ -96,7 +96,7 @@ function withSettings(text: string, settings: Settings): string {
 export const consolePage = 'console.html'
 
 /** Answers requests that are for no file. Returns whether it answers this one. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean
+export type Responder = (request: IncomingMessage, response: ServerResponse) => boolean
 
 export interface ServedSite {
   url: string
@@ -123,7 +123,7 @@ export async function serveSite(
   site: Site,
   origin: string,
   base: string | undefined,
-  answer: Answer = () => false,
+  answer: Responder = () => false,
 ): Promise<ServedSite> {
   const connect = base === undefined ? `'self'` : `'self' ${new URL(base).origin}`
   const policy = `default-src 'self'; connect-src ${connect}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'`

@@ -5,8 +5,8 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide({ params, precondition, body }, context) {
-    const changesOf = (code: Code) => changesBy(body, code, context.settings)
-    return updateCode({ id: params.id ?? '', precondition, changesOf }, context, (code) =>
+    const changes = (code: Code) => changesBy(body, code, context.settings)
+    return updateCode({ id: params.id ?? '', precondition, changes }, context, (code) =>
       ok(Code.viewOf(code)),
     )
   },

@@ -5,7 +5,7 @@ import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
   decide: ({ params, precondition, body }, context) =>
-    updateCode({ id: params.id ?? '', precondition, changesOf: () => body }, context, (code) =>
+    updateCode({ id: params.id ?? '', precondition, changes: body }, context, (code) =>
       ok(Code.viewOf(code)),
     ),
 })

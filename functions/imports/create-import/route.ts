@@ -1,4 +1,4 @@
-import { ImportRequest, importBytes, importTypes } from '#shared/imports/import-request.ts'
+import { ImportRequest, importBytes, importTypes } from '#shared/imports/create-import.ts'
 import { OperationStatus } from '#shared/operations/operation.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
 

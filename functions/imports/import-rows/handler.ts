@@ -1,5 +1,5 @@
+import { importSteps } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
-import { importSteps } from '#shared/imports/import-steps.ts'
 import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 
 export const work = importRows

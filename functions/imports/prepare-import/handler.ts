@@ -1,4 +1,4 @@
-import { importSteps } from '#shared/imports/import-steps.ts'
+import { importSteps } from '#shared/imports/import.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
 

@@ -1,6 +1,5 @@
-import { cancelOperation } from '#shared/operations/cancel-operation.ts'
-import { type OperationView, operationEtag, viewOf } from '#shared/operations/operation.ts'
-import { isEnded } from '#shared/operations/operation-states.ts'
+import { cancelOperation } from '#shared/operations/end-operation.ts'
+import { isEnded, type OperationView, operationEtag, viewOf } from '#shared/operations/operation.ts'
 import { readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import type { Decision } from '#shared/platform/idempotency/decision.ts'

@@ -1,5 +1,4 @@
-import { operationEtag, viewOf } from '#shared/operations/operation.ts'
-import { isEnded } from '#shared/operations/operation-states.ts'
+import { isEnded, operationEtag, viewOf } from '#shared/operations/operation.ts'
 import { readOperation } from '#shared/operations/operation-store.ts'
 import { httpFunction } from '#shared/platform/aws/http-function.ts'
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
@@ -10,7 +9,7 @@ export const endpoint = defineEndpoint(route, {
   async decide({ params }, context) {
     const { settings } = context
     const operation = await readOperation(context, params.operation_id ?? '')
-    const key = operation.completion?.rejects_key
+    const key = operation.result?.rejects_key
     const { linkSeconds: seconds } = settings['imports.result']
     const link = { fileName: `rejects_${operation.id}.csv`, mediaType: 'text/csv', seconds }
     const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }

@@ -1,5 +1,5 @@
 import type { DynamoDBRecord } from 'aws-lambda'
-import { type Message, sendAll } from '#shared/platform/aws/sqs.ts'
+import { type QueueMessage, sendAll } from '#shared/platform/aws/sqs.ts'
 import { type StreamContext, streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { isTaskQueue, queueUrlVariable, type TaskQueue, taskQueues } from '#shared/platform/events/outbox.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
@@ -9,7 +9,7 @@ const batchSize = 10
 
 interface QueuedTask {
   queue: TaskQueue
-  message: Message
+  message: QueueMessage
   sequenceNumber: string
 }
 
@@ -28,7 +28,7 @@ export const handler = streamFunction((records, context) =>
 export async function enqueueTasks(
   records: readonly DynamoDBRecord[],
   { log, setAside }: Pick<StreamContext, 'log' | 'setAside'>,
-  send: (queue: TaskQueue, messages: readonly Message[]) => Promise<boolean[]>,
+  send: (queue: TaskQueue, messages: readonly QueueMessage[]) => Promise<boolean[]>,
 ): Promise<string | undefined> {
   const tasks: QueuedTask[] = []
   let unknown: string | undefined
@@ -53,7 +53,7 @@ export async function enqueueTasks(
       log.alert('CARRIER_REFUSED', { id, trace: {} }, { kind, carried: queue.S })
     }
   }
-  for (const batch of batchesOf(tasks)) {
+  for (const batch of batchesOfQueue(tasks)) {
     const [{ queue }] = batch
     const failed = await send(
       queue,
@@ -69,7 +69,7 @@ export async function enqueueTasks(
 }
 
 /** Groups adjacent tasks of one queue into batches of at most ten. */
-function batchesOf(tasks: readonly QueuedTask[]): [QueuedTask, ...QueuedTask[]][] {
+function batchesOfQueue(tasks: readonly QueuedTask[]): [QueuedTask, ...QueuedTask[]][] {
   const batches: [QueuedTask, ...QueuedTask[]][] = []
   for (const task of tasks) {
     const batch = batches.at(-1)

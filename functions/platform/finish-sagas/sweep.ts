@@ -13,11 +13,11 @@ import { endpoint as createRefund } from '../../refunds/create-refund/endpoint.t
 export async function sweep(runtime: Runtime, openProvider: OpenProvider): Promise<void> {
   const { log, clock } = runtime
   const sagas = finishSagas([createRefund], runtime)
-  const open = checkRefunds(runtime, openProvider, clock.now() + runLimitMilliseconds)
-  await Promise.allSettled([sagas, open])
+  const unsettled = checkRefunds(runtime, openProvider, clock.now() + runLimitMilliseconds)
+  await Promise.allSettled([sagas, unsettled])
   const sweeps = [
     { swept: sagas, work: 'refunds', codes: ['SAGAS_FINISHED', 'SAGAS_PENDING'] },
-    { swept: open, work: 'unsettled_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
+    { swept: unsettled, work: 'unsettled_refunds', codes: ['REFUNDS_CHECKED', 'REFUNDS_LEFT'] },
   ] as const
   for (const { swept, work, codes } of sweeps) {
     const { finished, left, refused = 0, fault, oldest } = await swept

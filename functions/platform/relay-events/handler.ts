@@ -1,7 +1,7 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { deployedTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { eventBridge } from '#shared/platform/aws/event-bridge.ts'
-import { itemOf, streamFunction } from '#shared/platform/aws/stream-function.ts'
+import { itemInImage, streamFunction } from '#shared/platform/aws/stream-function.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { relay, type StreamChange } from '#shared/platform/events/relay.ts'
 import { subscriberCheck } from '#shared/subscribers/subscribed-tenants.ts'
@@ -46,7 +46,7 @@ export const handler = streamFunction(async (records, { log, environment, setAsi
 function changeOf({ dynamodb }: DynamoDBRecord): StreamChange {
   return {
     sequenceNumber: dynamodb?.SequenceNumber ?? '',
-    before: itemOf(dynamodb?.OldImage),
-    after: itemOf(dynamodb?.NewImage),
+    before: itemInImage(dynamodb?.OldImage),
+    after: itemInImage(dynamodb?.NewImage),
   }
 }

@@ -5,7 +5,7 @@ import { accountOf } from '#shared/refunds/accounts.ts'
 import { providerKey } from '#shared/refunds/provider-key.ts'
 import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
 import { findPaid, refundSaga } from '#shared/refunds/refund-saga.ts'
-import { deployedProvider } from '#shared/refunds/stripe-provider.ts'
+import { deployedPaymentProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
 /** Apart from its function, because `sagas.finish` finishes its sagas, too. */
@@ -26,5 +26,5 @@ export const endpoint = defineEndpoint(route, {
     const refund = makeRefund(body, { ...of, request: requestName(deployment, recordKey) })
     return (await findPaid(refund, context)) ?? { state: refund }
   },
-  saga: (context) => refundSaga(context, () => deployedProvider(context)),
+  saga: (context) => refundSaga(context, () => deployedPaymentProvider(context)),
 })

@@ -3,8 +3,8 @@ import { queueFunction } from '#shared/platform/aws/queue-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
+import { deployedProviderRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import { reconcileMessage } from '#shared/refunds/reconcile-daily.ts'
-import { deployedRecords } from '#shared/refunds/stripe-records.ts'
 
 /** Compares the ledger with the payment provider: one message of the schedule each day, then one or more for each tenant. */
 export const handler = queueFunction(
@@ -17,7 +17,7 @@ export const handler = queueFunction(
   },
   (body, context) =>
     reconcileMessage(body, context, {
-      openRecords: () => deployedRecords(context),
+      openProviderRefunds: () => deployedProviderRefunds(context),
       send: (messages) => sendAll(context.environment(queueUrlVariable('reconciliations')) ?? '', messages),
     }),
 )

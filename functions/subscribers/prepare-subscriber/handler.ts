@@ -3,7 +3,7 @@ import { eventFunction } from '#shared/platform/aws/runtime.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { startBudget } from '#shared/platform/base/clock.ts'
 import { type Preparation, prepareSubscriber } from '#shared/subscribers/prepare-subscriber.ts'
-import { addressesOf } from '#shared/subscribers/subscriber-address.ts'
+import { subscriberResolver } from '#shared/subscribers/subscriber-address.ts'
 
 /** Less than the time limit of the function. */
 const budgetMilliseconds = 25_000
@@ -17,7 +17,7 @@ export const handler = eventFunction({ secret: readSecret }, (preparation: Prepa
     settings,
     clock,
     versionedKey: (name, version) => runtime.versionedKey(name, budget, version),
-    resolve: addressesOf(settings),
+    resolve: subscriberResolver(settings),
     eventTypes,
   })
 })

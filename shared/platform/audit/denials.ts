@@ -1,13 +1,13 @@
-import { derivedIdAt, isId } from '../base/clock.ts'
+import { derivedIdAt, isId, minuteMilliseconds } from '../base/clock.ts'
 import { Denial, Failure } from '../base/failure.ts'
 import type { Actor } from '../identity/caller.ts'
 import { isEntity, keyOf, maxShards } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import { hasRoom } from '../table/window.ts'
-import { type AuditEntry, type AuditSource, auditItem, auditPut } from './record.ts'
+import { type AuditedAction, type AuditSource, auditItem, auditPut } from './audit-record.ts'
 
 /** The denied action. It contains only data that the caller sent. */
-export interface DeniedAction extends Pick<AuditEntry, 'action' | 'after'> {
+export interface DeniedAction extends Pick<AuditedAction, 'action' | 'after'> {
   /** The first part of the operation's name, such as `codes`. */
   area: string
   /** What names the item in the request, whatever it is. */
@@ -24,7 +24,6 @@ interface DenialContext extends AuditSource {
 
 /** The equal denials in a minute that get a record each. The others share one. */
 const maxEqual = 10
-const minuteMilliseconds = 60_000
 
 /**
  * Writes the audit record of a denial, if the error is one and the caller is known.
@@ -46,8 +45,8 @@ export async function writeDenial(
     const equal = ['denials', caller.tenant, summedBy, denied.action, reason]
     const counter = { subject: equal, limit: maxEqual, windowSeconds: minuteMilliseconds / 1000 }
     if (!(await hasRoom(counter, table, clock))) {
-      const entry = { action: denied.action, target: area, result: 'deny' as const, reason }
-      const { pk: _pk, sk: _sk, ...record } = auditItem(caller, entry, source)
+      const summedAction = { action: denied.action, target: area, result: 'deny' as const, reason }
+      const { pk: _pk, sk: _sk, ...record } = auditItem(caller, summedAction, source)
       const minute = Math.floor(clock.now() / minuteMilliseconds) * minuteMilliseconds
       const summed = derivedIdAt(minute, JSON.stringify(equal), maxShards)
       const update = keyOf(caller.tenant, 'audit', summed)
@@ -57,8 +56,8 @@ export async function writeDenial(
   }
   const target =
     thrown instanceof Denial ? thrown.target : await ownTarget({ area, id, tenant: caller.tenant }, table)
-  const entry = { ...denied, target, result: 'deny' as const, reason }
-  await table.put(auditPut(caller, entry, source))
+  const audited = { ...denied, target, result: 'deny' as const, reason }
+  await table.put(auditPut(caller, audited, source))
   return error
 }
 

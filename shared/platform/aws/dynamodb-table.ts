@@ -23,10 +23,10 @@ import { newId } from '../base/clock.ts'
 import { fail } from '../base/failure.ts'
 import { byIdIndex, type Item, type Key, ownerOf } from '../table/keys.ts'
 import type { Change, Refusal, Table, TableAccess } from '../table/table.ts'
-import { isRead, readCapacity, writeCapacity } from '../table/table.ts'
+import { isReadCapacity, readCapacity, writeCapacity } from '../table/table.ts'
 import { conditionalPut, insertion, rangeQuery, transactItem, updateInput } from './dynamodb-expressions.ts'
 import { httpHandler } from './http-handler.ts'
-import { attemptMilliseconds, maxThrottled, pause, retry } from './retry.ts'
+import { attemptMilliseconds, maxThrottled, retry, waitBeforeRetry } from './retry.ts'
 
 /** DynamoDB Local takes 24 s to count 100,000 items in pages of 1 MB, and 5 s in pages of 1,000 items. */
 const counting = { Select: 'COUNT', ConsistentRead: false, Limit: 1000 } as const
@@ -102,7 +102,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       capacities,
       access,
     )
-    if (units) units[isRead(capacities) ? 'read' : 'write'] += consumedBy(output as Consuming)
+    if (units) units[isReadCapacity(capacities) ? 'read' : 'write'] += consumedBy(output as Consuming)
     return output
   }
   const changeOne = (change: Change, command: PutItemCommand | UpdateItemCommand) =>
@@ -155,7 +155,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       // Unprocessed keys, which were throttled, are requested again after a growing pause.
       for (let again = 0, idle = 0; left.length > 0; again += 1) {
         if (idle === maxThrottled) throw fail('DEPENDENCY.unavailable')
-        if (again > 0) await pause(clock, budget, again)
+        if (again > 0) await waitBeforeRetry(clock, budget, again)
         const command = new BatchGetItemCommand({
           RequestItems: { [name]: { Keys: left, ConsistentRead: true } },
         })
@@ -190,7 +190,7 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       const known: Item[] = []
       let left = [...items]
       for (let again = 0; left.length > 0; again += 1) {
-        if (again > 0) await pause(clock, budget, again)
+        if (again > 0) await waitBeforeRetry(clock, budget, again)
         const command = new BatchExecuteStatementCommand({
           Statements: left.map((item) => insertion(name, item)),
         })

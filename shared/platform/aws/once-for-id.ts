@@ -8,10 +8,10 @@ const leaseMilliseconds = 30_000
 const keptSeconds = 24 * 3600
 
 /**
- * Runs an effect outside a transaction once for each id. A second run finds the record of the first and does nothing;
- * a concurrent one is rejected; a failed one may be retried. If the process dies between effect and record, the
+ * Runs an effect outside a transaction once for each id. A second run finds the idempotency record of the first and does nothing;
+ * a concurrent one is rejected; a failed one may be retried. If the process dies between effect and idempotency record, the
  * effect is made again.
- * @param name the kind of effect, part of the records' key
+ * @param name the kind of effect, part of the key of its idempotency records
  */
 export function onceForId(
   name: string,

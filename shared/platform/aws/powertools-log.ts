@@ -12,7 +12,7 @@ import { type Log, logOf } from '../base/log.ts'
 export function powertoolsLog(serviceName: string, environment: NodeJS.ProcessEnv = {}): Log {
   const logger = new Logger({ serviceName })
   return logOf(
-    (message, failed, record) => logger[failed ? 'error' : 'info'](message, record),
+    (message, failed, fields) => logger[failed ? 'error' : 'info'](message, fields),
     environment,
     describeInSource,
   )

@@ -1,8 +1,8 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda'
 import type { Settings } from '../../settings/register.ts'
 import { lazy } from '../base/cached-load.ts'
-import { type Clock, newId } from '../base/clock.ts'
-import { fail } from '../base/failure.ts'
+import { type Clock, newId, withTimeout } from '../base/clock.ts'
+import { type Failure, fail } from '../base/failure.ts'
 import type { LogCode } from '../base/log.ts'
 import { queueUrlVariable, type TaskQueue } from '../events/outbox.ts'
 import { openWork, type Runtime, type WorkContext } from '../request/context.ts'
@@ -14,14 +14,14 @@ import { changeVisibility } from './sqs.ts'
 const handBackMilliseconds = 3000
 
 /** The dependencies of the work on messages. */
-export interface Batch {
+export interface BatchWork {
   runtime: Pick<Runtime, 'clock' | 'log'>
   /** The log code of a failed message. */
   failure: LogCode
   /** The time limit of the work on one message. */
   milliseconds: number
   /** Makes a message visible again after a number of seconds. */
-  makeVisible(record: SQSRecord, seconds: number): Promise<void>
+  makeVisible(message: SQSRecord, seconds: number): Promise<void>
 }
 
 /** Options of a function that a queue feeds. */
@@ -75,7 +75,7 @@ export function batchFunction(
 /** Returns the dependencies of a function, which share one runtime. */
 function queueWork({ queue, failure, milliseconds = 10_000, settings, ...adapters }: QueueOptions) {
   const deployed = lazy(() => deployedRuntime({ log: powertoolsLog, ...adapters }, settings))
-  return (): Batch & { openContext(): WorkContext } => {
+  return (): BatchWork & { openContext(): WorkContext } => {
     const runtime = deployed()
     return {
       ...{ runtime, failure, milliseconds },
@@ -97,45 +97,41 @@ function queueWork({ queue, failure, milliseconds = 10_000, settings, ...adapter
  * @param works the work on each message, in their order
  */
 export async function processBatch(
-  records: readonly SQSRecord[],
+  messages: readonly SQSRecord[],
   works: readonly Promise<unknown>[],
-  batch: Batch,
+  batch: BatchWork,
 ): Promise<SQSBatchResponse> {
-  const ended = await Promise.allSettled(works.map((work) => within(batch.milliseconds, work)))
-  const later = records.flatMap((record, index) => {
+  const ended = await Promise.allSettled(works.map((work) => withTimeout(work, batch.milliseconds, tooLate)))
+  const later = messages.flatMap((message, index) => {
     const end = ended[index]
-    return end?.status === 'rejected' ? [failed(record, end.reason, batch)] : []
+    return end?.status === 'rejected' ? [failed(message, end.reason, batch)] : []
   })
   return handBack(later, batch)
 }
 
 /** A message that becomes visible again after a number of seconds. */
 interface Later {
-  record: SQSRecord
+  message: SQSRecord
   seconds: number
 }
 
-function failed(record: SQSRecord, fault: unknown, { runtime, failure }: Batch): Later {
+function failed(message: SQSRecord, fault: unknown, { runtime, failure }: BatchWork): Later {
   const { clock, log } = runtime
-  const attempt = Number(record.attributes.ApproximateReceiveCount)
-  log.job({ code: failure, done: 0, failed: 1, fault, message_id: record.messageId, attempt })
-  return { record, seconds: retryDelaySeconds(attempt + 1, clock) }
+  const attempt = Number(message.attributes.ApproximateReceiveCount)
+  log.job({ code: failure, done: 0, failed: 1, fault, message_id: message.messageId, attempt })
+  return { message, seconds: retryDelaySeconds(attempt + 1, clock) }
 }
 
-async function handBack(later: readonly Later[], { makeVisible }: Batch): Promise<SQSBatchResponse> {
+async function handBack(later: readonly Later[], { makeVisible }: BatchWork): Promise<SQSBatchResponse> {
   // If this fails, the queue's visibility timeout applies.
-  const handedBack = later.map(({ record, seconds }) => makeVisible(record, seconds))
-  await within(handBackMilliseconds, Promise.allSettled(handedBack)).catch(() => undefined)
-  return { batchItemFailures: later.map(({ record }) => ({ itemIdentifier: record.messageId })) }
+  const handedBack = later.map(({ message, seconds }) => makeVisible(message, seconds))
+  await withTimeout(Promise.allSettled(handedBack), handBackMilliseconds, tooLate).catch(() => undefined)
+  return { batchItemFailures: later.map(({ message }) => ({ itemIdentifier: message.messageId })) }
 }
 
-/** @throws DEPENDENCY.timeout if the work takes longer; its effects are those of a message that is delivered twice */
-async function within<T>(limit: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(fail('DEPENDENCY.timeout')), limit)
-  })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+/** Its effects are those of a message that is delivered twice. */
+function tooLate(): Failure {
+  return fail('DEPENDENCY.timeout')
 }
 
 const maxSeconds = 900

@@ -169,7 +169,7 @@ export async function retry<T>(
       if (transience === 'throttled') throttled += 1
       const isLast = attempt === maxAttempts || throttled === maxThrottled
       if (isLast) throw fail('DEPENDENCY.unavailable', { cause: thrown })
-      await pause(clock, budget, attempt, thrown)
+      await waitBeforeRetry(clock, budget, attempt, thrown)
     }
   }
 }
@@ -178,7 +178,12 @@ export async function retry<T>(
  * Waits before the next attempt: exponential backoff with full jitter.
  * @throws DEPENDENCY.timeout if nothing of the budget would be left
  */
-export async function pause(clock: Clock, budget: Budget, attempt: number, cause?: unknown): Promise<void> {
+export async function waitBeforeRetry(
+  clock: Clock,
+  budget: Budget,
+  attempt: number,
+  cause?: unknown,
+): Promise<void> {
   const ceiling = Math.min(maxDelayMilliseconds, firstDelayMilliseconds * 2 ** (attempt - 1))
   const delay = clock.jitter() * ceiling
   if (delay >= budget.remaining()) throw fail('DEPENDENCY.timeout', { cause })

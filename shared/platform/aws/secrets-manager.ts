@@ -18,7 +18,7 @@ const secrets = new Map<string, CachedLoad<SecretVersion>>()
  */
 export async function readSecret(arn: string, reading: SecretRead): Promise<SecretVersion> {
   const { budget, renew, version } = reading
-  const secret = secrets.get(nameOf(arn, version)) ?? cachedSecret(arn, reading)
+  const secret = secrets.get(secretName(arn, version)) ?? cachedSecret(arn, reading)
   return renew ? secret.renew(budget, renewMilliseconds) : secret.get(budget)
 }
 
@@ -27,11 +27,11 @@ function cachedSecret(arn: string, { settings, clock, version }: SecretRead): Ca
   const refreshAfter = maxAge * 0.8
   const times = { deadline: deadlineMilliseconds, refreshAfter, maxAge, pauseAfterFailure: 1000 }
   const secret = cachedLoad((signal) => read(arn, version, signal), times, clock)
-  secrets.set(nameOf(arn, version), secret)
+  secrets.set(secretName(arn, version), secret)
   return secret
 }
 
-function nameOf(arn: string, version = ''): string {
+function secretName(arn: string, version = ''): string {
   return `${arn} ${version}`
 }
 

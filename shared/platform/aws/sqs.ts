@@ -5,7 +5,7 @@ import { httpHandler } from './http-handler.ts'
 const sqs = lazy(() => new SQSClient({ maxAttempts: 3, requestHandler: httpHandler(3000) }))
 
 /** A message to a queue. While its group has many in flight, a standard queue delivers those of others first. */
-export interface Message {
+export interface QueueMessage {
   body: string
   group: string
   /** How long the queue hides it first: at most 900 seconds. */
@@ -13,7 +13,7 @@ export interface Message {
 }
 
 /** Sends at most ten messages to a queue. @returns for each message whether it failed */
-export async function sendAll(queueUrl: string, messages: readonly Message[]): Promise<boolean[]> {
+export async function sendAll(queueUrl: string, messages: readonly QueueMessage[]): Promise<boolean[]> {
   const Entries = messages.map(({ body, group, delaySeconds }, index) => {
     const delay = delaySeconds === undefined ? {} : { DelaySeconds: delaySeconds }
     return { Id: String(index), MessageBody: body, MessageGroupId: group, ...delay }

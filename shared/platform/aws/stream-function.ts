@@ -29,7 +29,7 @@ export interface SetAside {
 /**
  * Turns work on the records of the table's stream into a function. The stream redelivers from the first failed record,
  * and records that keep failing go to the dead-letter queue.
- * @param work returns the sequence number of the first record that failed
+ * @param work returns the sequence number of the first stream record that failed
  */
 export function streamFunction(
   work: (records: readonly DynamoDBRecord[], context: StreamContext) => Promise<string | undefined>,
@@ -71,7 +71,7 @@ type Image = NonNullable<NonNullable<DynamoDBRecord['dynamodb']>['NewImage']>
 
 const keptAttributes = ['pk', 'sk', 'tenant_id', 'outbox', 'task']
 
-/** Returns the item in an image of a record. */
-export function itemOf(image: unknown): Item | undefined {
+/** Returns the item in an image of a stream record. */
+export function itemInImage(image: unknown): Item | undefined {
   return image === undefined ? undefined : (unmarshall(image as Record<string, AttributeValue>) as Item)
 }

@@ -34,6 +34,19 @@ function pooledRandomBytes(): Clock['randomBytes'] {
   }
 }
 
+export const minuteMilliseconds = 60_000
+export const hourMilliseconds = 60 * minuteMilliseconds
+export const dayMilliseconds = 24 * hourMilliseconds
+
+/** Waits for work. @throws the error that `late` returns, if the work takes longer */
+export async function withTimeout<T>(work: Promise<T>, milliseconds: number, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), Math.max(0, milliseconds))
+  })
+  return Promise.race([work, limit]).finally(() => clearTimeout(timer))
+}
+
 /** Formats a time as RFC 3339 in UTC with milliseconds, ending in Z. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()

@@ -61,7 +61,7 @@ export function traceOf({
   const parent = readTraceparent(traceparent)
   const state = parent === undefined ? '' : readTracestate(tracestate)
   const members = membersOf(baggage).filter((one) => member.test(one))
-  const kept = within(members, baggageMaxBytes)
+  const kept = fitting(members, baggageMaxBytes)
   return {
     ...(parent !== undefined && { traceparent: parent }),
     ...(state !== '' && { tracestate: state }),
@@ -81,7 +81,7 @@ function readTraceparent(text: string): string | undefined {
 function readTracestate(text: string): string {
   const members = membersOf(text)
   const valid = members.length <= maxStateMembers && members.every((one) => stateMember.test(one))
-  return valid ? within(members, maxStateLength) : ''
+  return valid ? fitting(members, maxStateLength) : ''
 }
 
 function membersOf(text: string): string[] {
@@ -92,7 +92,7 @@ function membersOf(text: string): string[] {
 }
 
 /** Joins the first members that fit together. Members are never truncated. */
-function within(members: readonly string[], maxBytes: number): string {
+function fitting(members: readonly string[], maxBytes: number): string {
   let kept = ''
   for (const one of members) {
     const longer = kept === '' ? one : `${kept},${one}`

@@ -14,7 +14,7 @@ import {
 } from './metrics.ts'
 import type { Units } from './units.ts'
 
-/** The code of a log record, stable for searches and metrics. */
+/** The code of a log line, stable for searches and metrics. */
 export type LogCode =
   | 'REQUEST_ANSWERED'
   | 'REQUEST_REFUSED'
@@ -62,7 +62,7 @@ export type AlertCode =
 export type AlertSubject = { tenant: string; subscriber?: string } | { kind: string; carried: string }
 
 /** The kinds of work that a request starts and that finish after it. Only the payment provider settles an unsettled refund. */
-export type Work = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
+export type WorkKind = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries'
 
 /** One request. Of the caller's data, it contains the correlation, the tenant, and the ids of the API key and of the mail only. */
 export interface RequestLine {
@@ -122,7 +122,7 @@ export interface JobLine {
   attempt?: number
 }
 
-/** Structured logs, one line per record. They contain no body, header, subject or id of a resource but that of a mail. */
+/** Structured logs, one line for each call. They contain no body, header, subject or id of a resource but that of a mail. */
 export interface Log {
   request(line: RequestLine): void
   report(notice: LogReport): void
@@ -134,8 +134,8 @@ export interface Log {
   /** Logs background work: how much of it failed, and why. */
   job(line: JobLine): void
   /** Logs the age of the oldest pending work. */
-  pending(work: Work, seconds: number): void
-  /** Logs a comparison of a tenant's ledger with the records of the payment provider. */
+  pending(work: WorkKind, seconds: number): void
+  /** Logs a comparison of a tenant's ledger with the refunds of the payment provider. */
   reconciled(line: {
     tenant: string
     account: string
@@ -148,11 +148,11 @@ export interface Log {
 }
 
 /** Writes one line. */
-type WriteLine = (message: string, failed: boolean, record: Record<string, unknown>) => void
+type WriteLine = (message: string, failed: boolean, fields: Record<string, unknown>) => void
 
-/** Returns a log that writes each record as a line of JSON by itself. An HTTP function logs before its caller may go on. */
+/** Returns a log that writes each call as a line of JSON by itself. An HTTP function logs before its caller may go on. */
 export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): Log {
-  const write: WriteLine = (message, failed, record) => {
+  const write: WriteLine = (message, failed, fields) => {
     const level = failed ? 'ERROR' : 'INFO'
     // Lambda sets it for each invocation: `Root=1-…;Parent=…;Sampled=1`.
     const [, xray_trace_id] = /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '') ?? []
@@ -162,7 +162,7 @@ export function jsonLog(service: string, environment: NodeJS.ProcessEnv = {}): L
       timestamp: timestamp(systemClock.now()),
       service,
       xray_trace_id,
-      ...record,
+      ...fields,
     }
     process.stdout.write(`${JSON.stringify(line)}\n`)
   }

@@ -47,10 +47,14 @@ export function event<Data extends v.GenericSchema<unknown, OutgoingEvent['data'
   data: v.InferOutput<Data>,
   once?: string,
 ): OutgoingEvent {
-  return { ...headOf(definition), data, ...(once !== undefined && { once }) }
+  return { ...outgoingHead(definition), data, ...(once !== undefined && { once }) }
 }
 
-function headOf({ type, version, carriers }: PublishedDefinition): Pick<OutgoingEvent, 'name' | 'carriers'> {
+function outgoingHead({
+  type,
+  version,
+  carriers,
+}: PublishedDefinition): Pick<OutgoingEvent, 'name' | 'carriers'> {
   return { name: `${type}.v${version}`, carriers }
 }
 
@@ -97,7 +101,7 @@ export function resourceEvent<View extends object>(
   const { id, tenant_id } = stored
   const { type, resource } = definition
   const fields = showsResource(type, settings) ? resource.shown(resource.viewOf(stored), settings) : {}
-  return { ...headOf(definition), data: { ...fields, id, tenant_id } }
+  return { ...outgoingHead(definition), data: { ...fields, id, tenant_id } }
 }
 
 function showsResource(type: ResourceEvent, settings: Settings): boolean {

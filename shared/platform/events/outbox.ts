@@ -88,7 +88,7 @@ function storedEvent({ name, carriers, data, once }: OutgoingEvent, item: Item):
     )
   }
   const { id, tenant_id, ...rest } = data
-  if (tenant_id !== tenantOf(item)) throw new Error(`${name} is of another tenant than its item`)
+  if (tenant_id !== tenantOfItem(item)) throw new Error(`${name} is of another tenant than its item`)
   const own = { ...(id !== item.sk && { id }), ...rest }
   const stored = {
     ...(once !== undefined && { id: derivedId(`${name}|${tenant_id}|${once}`) }),
@@ -98,7 +98,7 @@ function storedEvent({ name, carriers, data, once }: OutgoingEvent, item: Item):
 }
 
 /** Returns the tenant of the events of an item: that of its partition, or else of its attribute. */
-function tenantOf({ pk, tenant_id }: Item): string | undefined {
+function tenantOfItem({ pk, tenant_id }: Item): string | undefined {
   const { entity: kind, tenant } = ownerOf(pk)
   if (isEntity(kind)) return tenant
   return typeof tenant_id === 'string' ? tenant_id : undefined
@@ -152,7 +152,7 @@ function typeOf(name: string): Pick<PublishedEvent, 'type' | 'version'> {
 }
 
 function dataOf({ name, data }: Exclude<StoredEvent, string>, item: Item): EventData {
-  const tenant_id = tenantOf(item)
+  const tenant_id = tenantOfItem(item)
   if (tenant_id === undefined) throw new Error(`${name} is of no tenant`)
   // A tenant among the data is not one that the platform stored there.
   const { tenant_id: _, ...rest } = data ?? {}

@@ -77,7 +77,7 @@ export async function relay(
   const outgoing = judged
     .slice(0, last)
     .flatMap(({ change, allowed }) => allowed.map((event) => ({ event, change })))
-  for (const batch of batchesOf(outgoing)) {
+  for (const batch of batchesOfItems(outgoing)) {
     let failed: boolean[]
     let fault: unknown
     try {
@@ -130,7 +130,7 @@ interface Outgoing {
  * Returns batches of at most ten events, with only one change per item: entries of a call fail individually, so a later
  * change could overtake a failed one.
  */
-function batchesOf(outgoing: readonly Outgoing[]): Outgoing[][] {
+function batchesOfItems(outgoing: readonly Outgoing[]): Outgoing[][] {
   const batches: Outgoing[][] = []
   let changes = new Map<string, StreamChange>()
   for (const one of outgoing) {

@@ -141,6 +141,73 @@ export function linesOf(bytes: Buffer, rowBytes?: number): string[] {
     .map(({ from, textTo }) => bytes.toString('utf8', from, textTo))
 }
 
+/** A row of a file, without its line break. */
+export interface StreamedRow {
+  /** Absent if the row is too long to be read. */
+  text?: string
+  bytes: number
+}
+
+/**
+ * Yields the rows of a file, or of a part that starts and ends with a row, while its bytes arrive, without blank ones.
+ * Memory holds one row of readable length, however long the rows are.
+ */
+export async function* streamRows(
+  file: AsyncIterable<Uint8Array>,
+  maxBytes: number = maxRowBytes,
+): AsyncGenerator<StreamedRow> {
+  const scanner = rowScanner(maxBytes)
+  /** The bytes from `at` on, of rows that have not ended yet. */
+  let kept: Buffer = Buffer.alloc(0)
+  let at = 0
+
+  function* add(rows: readonly RowRange[]): Generator<StreamedRow> {
+    for (const { from, textTo, blank } of rows) {
+      if (blank) continue
+      const bytes = textTo - from
+      if (bytes > maxBytes) yield { bytes }
+      else yield { bytes, text: kept.toString('utf8', from - at, textTo - at) }
+    }
+    const end = rows.at(-1)?.to ?? at
+    kept = kept.subarray(Math.max(0, end - at))
+    at = Math.max(at, end)
+  }
+
+  for await (const bytes of file) {
+    kept = Buffer.concat([kept, bytes])
+    yield* add(scanner.scan(bytes))
+    // The scanner looks back within the readable length only, and at one byte after it.
+    if (kept.length <= maxBytes + 2) continue
+    at += kept.length
+    kept = Buffer.alloc(0)
+  }
+  yield* add(scanner.end())
+}
+
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+/** Yields a file without its byte order mark. */
+export async function* withoutByteOrderMark(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let beginning: Buffer | undefined = Buffer.alloc(0)
+  for await (const bytes of file) {
+    if (!beginning) {
+      yield bytes
+      continue
+    }
+    beginning = Buffer.concat([beginning, bytes])
+    if (beginning.length < byteOrderMark.length) continue
+    yield unmarked(beginning)
+    beginning = undefined
+  }
+  if (beginning) yield unmarked(beginning)
+}
+
+function unmarked(bytes: Buffer): Buffer {
+  return byteOrderMark.every((byte, index) => bytes[index] === byte)
+    ? bytes.subarray(byteOrderMark.length)
+    : bytes
+}
+
 /** The required and allowed content of a file. Column names are in lower case, without surrounding spaces. */
 export interface CsvShape {
   /** Columns that occur exactly once, anywhere in the header. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { ErrorCode } from '../../error-catalog.ts'
+import { withTimeout } from '../base/clock.ts'
 import { Failure, fail, failField } from '../base/failure.ts'
 import { fileUrl, isPublicAddress, literalAddress, privateRange } from './public-address.ts'
 
@@ -102,7 +103,7 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
       // Only time spent waiting for the host counts.
       const asked = performance.now()
       const allowed = 1000 * Math.max(limits.graceSeconds, bytes / limits.minBytesPerSecond)
-      const { done, value: chunk } = await within(allowed - waited, 'rate', chunks.next())
+      const { done, value: chunk } = await withTimeout(chunks.next(), allowed - waited, () => tooSlow('rate'))
       if (done) break
       waited += performance.now() - asked
       bytes += chunk.length
@@ -115,20 +116,11 @@ async function* fetchBytes(request: FetchRequest, network: Network): AsyncGenera
   }
 }
 
-/** @throws HostFailure if the work takes longer */
-async function within<T>(milliseconds: number, limit: string, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const overdue = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tooSlow(limit)), Math.max(0, milliseconds))
-  })
-  return Promise.race([work, overdue]).finally(() => clearTimeout(timer))
-}
-
 async function follow(request: FetchRequest, network: Network): Promise<IncomingMessage> {
   const { url: first, field } = request
   let url = fileUrl(first, field)
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const answer = await headOf(url, request, network)
+    const answer = await responseHead(url, request, network)
     const { statusCode = 0, headers } = answer
     if (statusCode === 200 && (headers['content-encoding'] ?? 'identity') === 'identity') return answer
     answer.destroy()
@@ -142,7 +134,7 @@ async function follow(request: FetchRequest, network: Network): Promise<Incoming
 }
 
 /** Returns the response of a URL. @throws HostFailure if its head takes too long, even if it arrives byte by byte */
-async function headOf(
+async function responseHead(
   url: URL,
   { field, signal, deadline }: FetchRequest,
   network: Network,
@@ -153,7 +145,7 @@ async function headOf(
     ask(url, addresses, anySignal, network),
   )
   try {
-    return await within(headMilliseconds, 'head', asking)
+    return await withTimeout(asking, headMilliseconds, () => tooSlow('head'))
   } catch (thrown) {
     given.abort()
     throw thrown

@@ -2,7 +2,7 @@
 export const exportFolder = 'exports/'
 /** The folder of the exports of the table, which operators read. No tenant has a name that begins like this. */
 export const tableFolder = `${exportFolder}_table`
-/** The key prefix of files to import and their chunk lists, deleted after a day. By then every import has ended. */
+/** The key prefix of files to import, deleted after a day. By then every import has ended. */
 export const importFolder = 'imports/'
 /** The key prefix of the rejected rows of imports, without personal data, kept as long as their operations. */
 export const rejectFolder = 'rejects/'

@@ -1,4 +1,4 @@
-import { auditPut } from '../audit/record.ts'
+import { auditPut } from '../audit/audit-record.ts'
 import { fail } from '../base/failure.ts'
 import { withEvents } from '../events/outbox.ts'
 import type { Item } from '../table/keys.ts'

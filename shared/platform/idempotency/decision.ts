@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/register.ts'
-import type { AuditEntry } from '../audit/record.ts'
+import type { AuditedAction } from '../audit/audit-record.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Correlation } from '../base/correlation.ts'
 import type { Failure } from '../base/failure.ts'
@@ -7,14 +7,14 @@ import type { OutgoingEvent } from '../events/outbox.ts'
 import type { Actor } from '../identity/caller.ts'
 import type { Item } from '../table/keys.ts'
 import type { Table, Write } from '../table/table.ts'
-import type { KeyedRequest, StoredResponse } from './record.ts'
+import type { KeyedRequest, StoredResponse } from './idempotency-record.ts'
 
 /** The effects of a decision, committed together, all or nothing. */
 export interface Effects {
   writes?: Write[]
   /** Carried by the first write, published once it is committed. */
   events?: OutgoingEvent[]
-  audit?: AuditEntry
+  audit?: AuditedAction
 }
 
 /** Effects that are decided again if they conflict with another write. */

@@ -4,21 +4,21 @@ import { entryAt, type Item, idOfEntry, type Key, pendingKeyOf } from '../table/
 import { type DueEntry, laterEntry, retryPauses } from '../table/pending-entries.ts'
 import type { Change, Table } from '../table/table.ts'
 import {
-  asRecord,
+  asIdempotencyRecord,
   freeLease,
   type IdempotencyRecord,
   ifOwnedBy,
   type KeyedRequest,
   type PendingRecord,
   type RecordedSaga,
-} from './record.ts'
+} from './idempotency-record.ts'
 
 /**
  * The entry of a saga that the service can finish. It exists from the transaction that commits the start to the one
- * that commits the outcome, so pending sagas are found without a scan. Its record holds its sort key, and it moves only with
- * the record: a pending record has exactly one entry.
+ * that commits the outcome, so pending sagas are found without a scan. Its idempotency record holds its sort key, and it
+ * moves only with the record: a pending record has exactly one entry.
  */
-export interface PendingSaga extends DueEntry {
+export interface SagaEntry extends DueEntry {
   operation: string
   /** The key of its idempotency record. */
   record: Key
@@ -32,7 +32,7 @@ type SagaRun = { operation: string; keyed: KeyedRequest; correlation: Correlatio
 const requestMilliseconds = 60_000
 
 /** Returns the sort key of the entry of a new saga. @param id that of the first lease */
-export function firstEntry(id: string): string {
+export function firstSagaEntry(id: string): string {
   return entryAt(timeOf(id) + requestMilliseconds, id)
 }
 
@@ -43,12 +43,9 @@ export function laterSaga(saga: RecordedSaga, now: number, pauses = retryPauses)
 }
 
 /** Returns the change that adds the entry of a saga, if the service can finish it. */
-export function addPendingSaga(
-  { operation, keyed, correlation }: SagaRun,
-  { entry }: RecordedSaga,
-): Change[] {
+export function addSagaEntry({ operation, keyed, correlation }: SagaRun, { entry }: RecordedSaga): Change[] {
   if (entry === undefined) return []
-  const item: PendingSaga & Item = {
+  const item: SagaEntry & Item = {
     ...pendingKeyOf('pending-saga', entry),
     operation,
     record: keyed.key,
@@ -60,18 +57,18 @@ export function addPendingSaga(
 }
 
 /** Returns the change that removes an entry. Another process may have removed it already. */
-export function removePendingSaga({ entry }: Pick<RecordedSaga, 'entry'>): Change[] {
+export function removeSagaEntry({ entry }: Pick<RecordedSaga, 'entry'>): Change[] {
   return entry === undefined ? [] : [{ remove: pendingKeyOf('pending-saga', entry), condition: 'none' }]
 }
 
 /** Returns the changes that move the entry of a saga. */
-export function moveEntry(run: SagaRun, from: RecordedSaga, to: RecordedSaga): Change[] {
-  return from.entry === to.entry ? [] : [...removePendingSaga(from), ...addPendingSaga(run, to)]
+export function moveSagaEntry(run: SagaRun, from: RecordedSaga, to: RecordedSaga): Change[] {
+  return from.entry === to.entry ? [] : [...removeSagaEntry(from), ...addSagaEntry(run, to)]
 }
 
 /** Returns whether an entry is that of a pending record. */
 export function isEntryOf(
-  { sk }: Pick<PendingSaga, 'sk'>,
+  { sk }: Pick<SagaEntry, 'sk'>,
   record: IdempotencyRecord | undefined,
 ): record is PendingRecord {
   return record?.state === 'pending' && record.saga.entry === sk
@@ -82,12 +79,12 @@ export function isEntryOf(
  * a saga that has ended.
  */
 export async function hastenSaga(
-  entry: PendingSaga,
+  entry: SagaEntry,
   { table, clock }: { table: Table; clock: Clock },
 ): Promise<void> {
   const item = await table.get(entry.record)
-  const record = item && asRecord(item)
-  const old = removePendingSaga({ entry: entry.sk })
+  const record = item && asIdempotencyRecord(item)
+  const old = removeSagaEntry({ entry: entry.sk })
   if (!isEntryOf(entry, record)) {
     await table.transact(old)
     return

@@ -4,11 +4,10 @@ import { isRefusedForADay, longPauses } from '../table/pending-entries.ts'
 import type { Change, Condition, Refusal, Table } from '../table/table.ts'
 import { commitDecision } from './commit-decision.ts'
 import type { Decision, KeyedRun, Run, Saga, SagaStart } from './decision.ts'
-import { addPendingSaga, firstEntry, laterSaga, moveEntry, removePendingSaga } from './pending-saga.ts'
 import {
-  asRecord,
+  asIdempotencyRecord,
   checkPayload,
-  findRecord,
+  findIdempotencyRecord,
   finishedRecord,
   freeLease,
   type IdempotencyRecord,
@@ -21,7 +20,8 @@ import {
   type RecordedSaga,
   type StoredResponse,
   storedResponse,
-} from './record.ts'
+} from './idempotency-record.ts'
+import { addSagaEntry, firstSagaEntry, laterSaga, moveSagaEntry, removeSagaEntry } from './pending-saga.ts'
 
 /** A response, and whether it is the request's own or that of an earlier one with its key. */
 export interface Outcome {
@@ -44,7 +44,9 @@ export async function runWithoutKey(run: Run): Promise<Outcome> {
     await commitDecision(run, saga.start(state), () => ({ result: undefined }))
     decision = await saga.outcome(state, await saga.execute(state))
   }
-  const committed = await commitDecision(run, decision, (current) => ({ result: outcomeOf(run, current) }))
+  const committed = await commitDecision(run, decision, (current) => ({
+    result: committedOutcome(run, current),
+  }))
   if ('existing' in committed) throw new Error('a decision without a guard has no existing item')
   return committed.result
 }
@@ -68,7 +70,7 @@ export async function runOnce(run: KeyedRun): Promise<Outcome> {
 }
 
 /** Returns the outcome of a decision once it is committed. */
-function outcomeOf({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
+function committedOutcome({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
   return { response: render(decision), failure: decision.failure }
 }
 
@@ -80,7 +82,7 @@ async function storeDecision(run: KeyedRun, decision: Decision): Promise<Outcome
   } catch (thrown) {
     return afterRejection(run, thrown)
   }
-  return 'existing' in stored ? replay(run, asRecord(stored.existing)) : stored.result
+  return 'existing' in stored ? replay(run, asIdempotencyRecord(stored.existing)) : stored.result
 }
 
 type Stored = { result: Outcome } | { existing: Item }
@@ -95,7 +97,7 @@ function commitWithRecord(
   { condition, others = [] }: { condition: Condition; others?: readonly Change[] },
 ): Promise<Stored> {
   return commitDecision(run, decision, (current) => {
-    const outcome = outcomeOf(run, current)
+    const outcome = committedOutcome(run, current)
     const item = finishedRecord(run.keyed, outcome.response, 'complete')
     return { result: { ...outcome, status: 'stored' }, guard: { item, condition }, others }
   })
@@ -105,11 +107,11 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
   const saga = sagaOf(run)
   const lease = newLease(run)
   // The entry of the pending saga has the id of the lease under which it is created.
-  const entry = saga.finishedBy === 'service' ? { entry: firstEntry(lease.lease_id) } : {}
+  const entry = saga.finishedBy === 'service' ? { entry: firstSagaEntry(lease.lease_id) } : {}
   const recorded = { state: { ...(saga.recorded?.(state) ?? state) }, ...entry }
   const changes = {
     guard: { item: pendingRecord(run.keyed, recorded, lease), condition: ifNewOrExpired(run) },
-    others: addPendingSaga(run, recorded),
+    others: addSagaEntry(run, recorded),
   }
   let started: Awaited<ReturnType<typeof commitDecision>>
   try {
@@ -119,7 +121,7 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
     if (isRetryable(thrown)) await endLease(run, recorded, lease)
     return afterRejection(run, thrown)
   }
-  if ('existing' in started) return replay(run, asRecord(started.existing))
+  if ('existing' in started) return replay(run, asIdempotencyRecord(started.existing))
   return finish(run, recorded, lease, state)
 }
 
@@ -127,7 +129,7 @@ async function startSaga(run: KeyedRun, state: object): Promise<Outcome> {
 async function afterRejection(run: KeyedRun, thrown: unknown): Promise<Outcome> {
   const failure = thrown instanceof Denial ? thrown.failure : thrown
   if (failure instanceof Failure && failure.retryable && failure.http >= 500) throw failure
-  const existing = await findRecord(run)
+  const existing = await findIdempotencyRecord(run)
   if (existing) return replay(run, existing)
   if (failure instanceof Failure) throw thrown
   return storeFault(run, run.table, thrown, ifNewOrExpired(run))
@@ -148,7 +150,7 @@ async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state
     isExecuted = true
     const outcome = await saga.outcome(state, effect)
     const late = { ...run, table: run.tableForOutcome() }
-    stored = await commitWithRecord(late, outcome, { condition: owned, others: removePendingSaga(recorded) })
+    stored = await commitWithRecord(late, outcome, { condition: owned, others: removeSagaEntry(recorded) })
   } catch (thrown) {
     const isTransient = isRetryable(thrown)
     if (!isExecuted && !isTransient && recorded.entry === undefined) {
@@ -157,7 +159,7 @@ async function finish(run: KeyedRun, recorded: RecordedSaga, lease: Lease, state
     await endLease(run, recorded, lease, thrown)
     throw isTransient ? thrown : fail('TRANSIENT.error', { cause: thrown })
   }
-  return 'existing' in stored ? replay(run, asRecord(stored.existing)) : stored.result
+  return 'existing' in stored ? replay(run, asIdempotencyRecord(stored.existing)) : stored.result
 }
 
 function sagaOf({ saga, operation }: Pick<Run, 'saga' | 'operation'>): Saga {
@@ -188,7 +190,7 @@ async function storeFault(
   const failure = toFailure(thrown)
   const response = run.render({ status: failure.http, failure })
   const refusal = await table.put({ item: finishedRecord(run.keyed, response, 'failed'), condition })
-  if (refusal?.existing) return replay(run, asRecord(refusal.existing))
+  if (refusal?.existing) return replay(run, asIdempotencyRecord(refusal.existing))
   return { response, failure, status: 'stored' }
 }
 
@@ -196,7 +198,11 @@ async function storeFault(
 async function replay(run: KeyedRun, existing: IdempotencyRecord): Promise<Outcome> {
   const { waitSeconds, status } = run.settings['idempotency.whilePending']
   const waitUntil = run.clock.now() + waitSeconds * 1000
-  for (let record: IdempotencyRecord | undefined = existing; record; record = await findRecord(run)) {
+  for (
+    let record: IdempotencyRecord | undefined = existing;
+    record;
+    record = await findIdempotencyRecord(run)
+  ) {
     checkPayload(record, run.keyed)
     if (record.state !== 'pending') return { response: storedResponse(record), status: 'replayed' }
     if (record.lease_until <= run.clock.now()) return takeOver(run, record)
@@ -214,7 +220,7 @@ export async function takeOver(later: KeyedRun, record: PendingRecord): Promise<
   const lease = newLease(run)
   const saga = laterSaga(record.saga, run.clock.now())
   const refusal = await replacePending(run, { saga: record.saga, lease: record }, { saga, lease })
-  const holder = refusal?.existing && asRecord(refusal.existing)
+  const holder = refusal?.existing && asIdempotencyRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')
   const ownsLease = !holder || (holder.state === 'pending' && holder.lease_id === lease.lease_id)
   return ownsLease ? finish(run, saga, lease, state) : replay(run, holder)
@@ -228,7 +234,7 @@ interface Owned {
 /** Gives a pending record another lease, and moves its entry with it. */
 function replacePending(run: KeyedRun, from: Owned, to: Owned): Promise<Refusal | undefined> {
   const put = { item: pendingRecord(run.keyed, to.saga, to.lease), condition: ifOwnedBy(from.lease) }
-  const moved = moveEntry(run, from.saga, to.saga)
+  const moved = moveSagaEntry(run, from.saga, to.saga)
   return moved.length > 0 ? run.table.transact([put, ...moved]) : run.table.put(put)
 }
 
@@ -244,7 +250,7 @@ async function restore(
 export async function replayEarlier(
   run: Pick<KeyedRun, 'keyed' | 'table' | 'clock'>,
 ): Promise<Outcome | undefined> {
-  const record = await findRecord(run)
+  const record = await findIdempotencyRecord(run)
   if (record?.payload_hash !== run.keyed.payloadHash || record.state === 'pending') return undefined
   return { response: storedResponse(record), status: 'replayed' }
 }

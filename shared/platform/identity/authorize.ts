@@ -16,7 +16,7 @@ interface AccessedOperation {
 }
 
 /** The tenants that the caller may access in this request. */
-export interface Scope {
+export interface TenantScope {
   /** The tenant of the request. */
   tenant: string
   /** True when the caller may access all tenants and names none: a read by id then searches all tenants. */
@@ -34,11 +34,11 @@ export function authorize(
   route: AccessedOperation & { access: Access },
   addressed: string | undefined,
   settings: Settings,
-): Scope {
+): TenantScope {
   const { actsAs } = settings['auth.serviceRole']
-  const reach = reachOf(caller.role, route.access, actsAs)
+  const reach = tenantReachOf(caller.role, route.access, actsAs)
   if (reach === 'deny') {
-    const required_roles = roles.filter((role) => reachOf(role, route.access, actsAs) !== 'deny')
+    const required_roles = roles.filter((role) => tenantReachOf(role, route.access, actsAs) !== 'deny')
     const claim = caller.role === undefined && caller.claimPaths?.roles
     throw fail('AUTHZ.role.denied', { details: { required_roles, ...(claim && { claim }) } })
   }
@@ -53,14 +53,14 @@ export function authorize(
   return { tenant: addressed ?? caller.tenant, allTenants }
 }
 
-function reaches(caller: Caller, reach: Reach, tenant: string): boolean {
+function reaches(caller: Caller, reach: TenantReach, tenant: string): boolean {
   if (tenant === caller.tenant) return true
   return reach === 'any' && (caller.tenants?.includes(tenant) ?? true)
 }
 
 /** Returns whether a caller may name a tenant as the grantee of a share. */
 export function mayShareWith(caller: Caller, tenant: string, settings: Settings): boolean {
-  return reaches(caller, reachOf(caller.role, 'share', settings['auth.serviceRole'].actsAs), tenant)
+  return reaches(caller, tenantReachOf(caller.role, 'share', settings['auth.serviceRole'].actsAs), tenant)
 }
 
 /** Returns the first part of an operation's name, such as `codes`. */
@@ -111,9 +111,9 @@ function checkFactors(
 }
 
 /** The access of a role to an operation: denied, its own tenant, or all tenants. */
-type Reach = 'deny' | 'own' | 'any'
+type TenantReach = 'deny' | 'own' | 'any'
 
-type Person = Exclude<Role, 'Service'>
+type HumanRole = Exclude<Role, 'Service'>
 
 /** The permissions of each role, one rule per cell. Anything that is not listed is denied. */
 export const permissions = {
@@ -126,7 +126,7 @@ export const permissions = {
   hard_delete: { Viewer: 'deny', Editor: 'deny', Admin: 'any' },
   transfer: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
   share: { Viewer: 'deny', Editor: 'own', Admin: 'any' },
-} as const satisfies Record<string, Record<Person, Reach>>
+} as const satisfies Record<string, Record<HumanRole, TenantReach>>
 
 /** A row of `permissions`. `transfer` is export, import and bulk update. */
 export type Access = keyof typeof permissions
@@ -135,7 +135,11 @@ export type Access = keyof typeof permissions
  * Returns the tenants that a role may access in an operation.
  * @param actsAs the role whose permissions Service has, from the settings; always within its own tenant
  */
-export function reachOf(role: Role | undefined, access: Access, actsAs: 'Viewer' | 'Editor'): Reach {
+export function tenantReachOf(
+  role: Role | undefined,
+  access: Access,
+  actsAs: 'Viewer' | 'Editor',
+): TenantReach {
   if (role === undefined) return 'deny'
   return permissions[access][role === 'Service' ? actsAs : role]
 }
@@ -152,7 +156,7 @@ export async function locate(
     scope,
     settings,
     isBlocked,
-  }: { table: Table; scope: Scope; settings: Settings; isBlocked: BlockCheck },
+  }: { table: Table; scope: TenantScope; settings: Settings; isBlocked: BlockCheck },
   entity: Entity,
   id: string,
   missing: ErrorCode,

@@ -31,8 +31,8 @@ interface SessionSource {
 }
 
 /**
- * Derives the secret of a session's cookie: 256 bits, unpredictable without the key. It is never stored: no record
- * contains it, and a lost response can still be repeated.
+ * Derives the secret of a session's cookie: 256 bits, unpredictable without the key. It is never stored: no idempotency
+ * record contains it, and a lost response can still be repeated.
  */
 export function sessionSecret(key: KeyObject, { session_id, login }: SessionSource): string {
   return keyedHash(key, session_id, ...login)

@@ -3,7 +3,7 @@ import { openPoint, perSettings } from '../../settings/per-settings.ts'
 import type { Settings } from '../../settings/register.ts'
 import type { DeniedAction } from '../audit/denials.ts'
 import type { Decision, Saga, SagaStart } from '../idempotency/decision.ts'
-import type { Scope } from '../identity/authorize.ts'
+import type { TenantScope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { RequestContext, WorkContext } from '../request/context.ts'
 import type { Input } from '../request/endpoint.ts'
@@ -28,7 +28,7 @@ interface BulkOperation<Body, Row> {
 interface BulkState<Row> {
   batch: string
   rows: readonly Row[]
-  scope: Scope
+  scope: TenantScope
   caller: Caller | undefined
 }
 

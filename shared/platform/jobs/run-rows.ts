@@ -24,7 +24,7 @@ export interface RowDecision extends Revisable<RowDecision> {
   etag?: string
 }
 
-export interface Batch<Row> {
+export interface RowBatch<Row> {
   /** Identifies the batch: its completed rows are not executed again. */
   id: string
   rows: readonly Row[]
@@ -50,7 +50,7 @@ const rowsAtOnce = 16
  * @throws retryable failures; completed rows stay completed
  */
 export async function runRows<Row>(
-  batch: Batch<Row>,
+  batch: RowBatch<Row>,
   context: Pick<Run, 'table' | 'clock' | 'caller' | 'correlation'>,
 ): Promise<RowResult[]> {
   const results: (RowResult | undefined)[] = batch.rows.map(() => undefined)
@@ -81,20 +81,20 @@ export async function runRows<Row>(
 
 /** Returns the results of the rows that any run of the batch has completed. */
 async function rowsDone(
-  { id }: Pick<Batch<never>, 'id'>,
+  { id }: Pick<RowBatch<never>, 'id'>,
   { table }: Pick<Run, 'table'>,
 ): Promise<RowResult[]> {
   const done: RowResult[] = []
   for (let low = 0; ; low = (done.at(-1)?.index ?? 0) + 1) {
-    const range = { partition: partitionOf(id), low: sortKeyOf(low), high: 'g', descending: false }
+    const range = { partition: partitionOf(id), low: rowSortKey(low), high: 'g', descending: false }
     const { items, exhausted } = await table.readRange({ ...range, limit: 1000 })
-    done.push(...items.map(resultOf))
+    done.push(...items.map(rowResult))
     if (exhausted) return done
   }
 }
 
 async function runRow<Row>(
-  batch: Batch<Row>,
+  batch: RowBatch<Row>,
   row: Row,
   index: number,
   context: Pick<Run, 'table' | 'clock' | 'caller' | 'correlation'>,
@@ -105,7 +105,7 @@ async function runRow<Row>(
       const result = { index, status, id, ...(etag !== undefined && { etag }) }
       return { result, guard: { item: completedRow(batch, result, context), condition: { absent: true } } }
     })
-    return 'existing' in committed ? resultOf(committed.existing) : committed.result
+    return 'existing' in committed ? rowResult(committed.existing) : committed.result
   } catch (thrown) {
     const answer = await writeDenial(thrown, () => batch.deniedAction(row), context)
     const failure = answer instanceof Failure ? answer : fail('INTERNAL.unexpected', { cause: answer })
@@ -120,13 +120,13 @@ function rowError({ code, http, retryable, details = {} }: Failure): NonNullable
 }
 
 function completedRow(
-  batch: Pick<Batch<never>, 'id' | 'resumableSeconds'>,
+  batch: Pick<RowBatch<never>, 'id' | 'resumableSeconds'>,
   { index, status, id, etag }: Omit<RowResult, 'error'>,
   { clock }: Pick<Run, 'clock'>,
 ): Item {
   return {
     pk: partitionOf(batch.id),
-    sk: sortKeyOf(index),
+    sk: rowSortKey(index),
     status,
     row_id: id,
     ...(etag !== undefined && { etag }),
@@ -134,7 +134,7 @@ function completedRow(
   }
 }
 
-function resultOf(item: Item): RowResult {
+function rowResult(item: Item): RowResult {
   const { sk, status, row_id, etag } = item
   const result = { index: Number(sk), status: Number(status), id: String(row_id) }
   return etag === undefined ? result : { ...result, etag: String(etag) }
@@ -144,6 +144,6 @@ function partitionOf(batchId: string): string {
   return `batch#${batchId}`
 }
 
-function sortKeyOf(index: number): string {
+function rowSortKey(index: number): string {
   return String(index).padStart(8, '0')
 }

@@ -49,19 +49,19 @@ export interface SortIndex extends FindIndex {
 }
 
 const rangeOperators = ['gte', 'gt', 'lte', 'lt'] as const
-export type Operator = 'eq' | 'in' | (typeof rangeOperators)[number]
+export type FilterOperator = 'eq' | 'in' | (typeof rangeOperators)[number]
 
 /** One condition of a list request. Date-times are milliseconds since 1970 and may have a fraction. */
 export interface Filter {
   field: string
-  operator: Operator
+  operator: FilterOperator
   values: readonly FilterValue[]
 }
 
 export type FilterValue = string | number | boolean
 
 /** Returns the operators for a kind of field. */
-export function operatorsOf(kind: FieldKind): Operator[] {
+export function operatorsOf(kind: FieldKind): FilterOperator[] {
   if (kind === 'boolean' || kind === 'tenant') return ['eq']
   return kind === 'string' ? ['eq', 'in'] : ['eq', 'in', ...rangeOperators]
 }

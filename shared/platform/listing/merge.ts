@@ -136,7 +136,7 @@ function isSmall(limit: number, partitions: number): boolean {
 }
 
 /** Returns the number of items to read, in whole units: those that the page surely needs, and one more. */
-function inUnits(needed: number, bytes: number): number {
+function wholeUnits(needed: number, bytes: number): number {
   const units = 1 + Math.max(0, Math.floor((needed * bytes) / unitBytes))
   return Math.max(1, Math.floor((units * unitBytes) / bytes))
 }
@@ -191,7 +191,7 @@ export function rangeReader(table: Table, partitions: readonly string[], range: 
         const needed = share + (enough < limit ? 1 : -1.9) * Math.sqrt(share) - part.unread.length
         const end = part.unread.at(-1)
         const isUsedUp = end === undefined || (sure && merge.isBefore(end, sure))
-        return needed > 0 || isUsedUp ? Math.min(left, inUnits(needed, bytes)) : 0
+        return needed > 0 || isUsedUp ? Math.min(left, wholeUnits(needed, bytes)) : 0
       })
       items.push(...merge.take(left))
     }

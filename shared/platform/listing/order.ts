@@ -43,10 +43,10 @@ export interface SortOrder {
   weight: number
 }
 
-type Source = Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards' | 'now'>
+type OrderSource = Pick<ListRead, 'table' | 'tenant' | 'listing' | 'query' | 'shards' | 'now'>
 
 /** Returns the order of a list. */
-export async function orderOf(list: Source): Promise<SortOrder> {
+export async function orderOf(list: OrderSource): Promise<SortOrder> {
   const { query, listing } = list
   const index = query.sortedBy === undefined ? undefined : listing.orders?.[query.sortedBy]
   const order = index ? indexOrder(list, index) : idOrder(list)
@@ -55,7 +55,7 @@ export async function orderOf(list: Source): Promise<SortOrder> {
 }
 
 /** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */
-function idOrder({ table, tenant, listing, query, shards }: Source): SortOrder {
+function idOrder({ table, tenant, listing, query, shards }: OrderSource): SortOrder {
   const partitions = partitionsOf(tenant, listing.entity, shards)
   const ids = idRange(query.filters)
   return {
@@ -74,14 +74,16 @@ function idOrder({ table, tenant, listing, query, shards }: Source): SortOrder {
   }
 }
 
-/** Returns the largest id in a range. */
+/** Returns the largest id in a range, by one item of each partition: a unit each, whatever their sizes. */
 async function newestId(
   table: Table,
   partitions: readonly string[],
   ids: Bounds,
 ): Promise<string | undefined> {
-  const { items } = await rangeReader(table, partitions, { ...ids, descending: true })(1)
-  return items[0]?.sk
+  const range = { ...ids, descending: true, limit: 1 }
+  const reads = await Promise.all(partitions.map((partition) => table.readRange({ ...range, partition })))
+  const newest = reads.flatMap(({ items }) => items.map(({ sk }) => sk))
+  return newest.sort().at(-1)
 }
 
 /** Returns the ids that filters name, in their order; undefined without such a filter. */
@@ -94,7 +96,7 @@ function namedIds(filters: readonly Filter[]): string[] | undefined {
 }
 
 /** Returns the ids of a filter on an indexed value, in their order; undefined without one, or if they are too many. */
-async function idsByIndex({ query, listing, ...source }: Source): Promise<string[] | undefined> {
+async function idsByIndex({ query, listing, ...source }: OrderSource): Promise<string[] | undefined> {
   for (const { field, operator, values } of query.filters) {
     const index = listing.finds?.[field] ?? listing.orders?.[field]
     if (index && operator === 'eq') return idsOf(source, index, String(values[0]))
@@ -104,7 +106,7 @@ async function idsByIndex({ query, listing, ...source }: Source): Promise<string
 
 /** Returns how the items with these ids are read: by their keys. An id without an item has no match. */
 function namedItems(
-  { table, tenant, listing, now, query: { sortedBy } }: Source,
+  { table, tenant, listing, now, query: { sortedBy } }: OrderSource,
   ids: readonly string[],
 ): Pick<SortOrder, 'open' | 'newest'> {
   const known = new Map<string, Item>()
@@ -145,7 +147,7 @@ function namedItems(
 }
 
 /** Returns the order by an indexed field: index entries hold the sort keys, and the items are read by id. */
-function indexOrder({ table, tenant, listing, query, shards }: Source, index: SortIndex): SortOrder {
+function indexOrder({ table, tenant, listing, query, shards }: OrderSource, index: SortIndex): SortOrder {
   const ids = idRange(query.filters)
   const named = query.filters.find(({ field, operator }) => field === query.sortedBy && operator === 'eq')
   const keys = named ? keysOfValue(String(named.values[0])) : allKeys
@@ -194,10 +196,10 @@ export function idRange(filters: readonly Filter[]): Bounds {
     }
     if (field !== 'created_at') continue
     const at = Number(values[0])
-    if (operator === 'gte' || operator === 'eq') low = larger(low, firstIdAt(within(Math.ceil(at))))
-    if (operator === 'gt') low = larger(low, firstIdAt(within(Math.floor(at) + 1)))
-    if (operator === 'lte' || operator === 'eq') high = smaller(high, lastIdAt(within(Math.floor(at))))
-    if (operator === 'lt') high = smaller(high, lastIdAt(within(Math.ceil(at) - 1)))
+    if (operator === 'gte' || operator === 'eq') low = larger(low, firstIdAt(clamped(Math.ceil(at))))
+    if (operator === 'gt') low = larger(low, firstIdAt(clamped(Math.floor(at) + 1)))
+    if (operator === 'lte' || operator === 'eq') high = smaller(high, lastIdAt(clamped(Math.floor(at))))
+    if (operator === 'lt') high = smaller(high, lastIdAt(clamped(Math.ceil(at) - 1)))
   }
   return { low, high }
 }
@@ -207,6 +209,6 @@ export function boundedAbove({ low, high }: Bounds, snapshotBound: string | unde
   return { low, high: snapshotBound === undefined ? high : smaller(high, snapshotBound) }
 }
 
-function within(milliseconds: number): number {
+function clamped(milliseconds: number): number {
   return Math.min(Math.max(milliseconds, 0), endOfTime)
 }

@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/register.ts'
 import { timestamp } from '../base/clock.ts'
 import { failField } from '../base/failure.ts'
 import { booleanOf, booleanTexts, charactersOf, dateTimePattern, readDateTime } from '../formats/text.ts'
-import { type Filter, type FilterValue, type Listing, type Operator, operatorsOf } from './listing.ts'
+import { type Filter, type FilterOperator, type FilterValue, type Listing, operatorsOf } from './listing.ts'
 
 const safeIntegers = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
 
@@ -128,6 +128,6 @@ export function checkRanges(filters: readonly Filter[], listing: Listing): void 
   }
 }
 
-function valuesOf(filters: readonly Filter[], operators: readonly Operator[]): number[] {
+function valuesOf(filters: readonly Filter[], operators: readonly FilterOperator[]): number[] {
   return filters.filter(({ operator }) => operators.includes(operator)).map(({ values }) => Number(values[0]))
 }

@@ -38,14 +38,14 @@ export interface KeyRange extends Bounds {
  */
 export type EntryReader = (limit: number, enough: number) => Promise<KeyRangeRead>
 
-export interface Entry {
+export interface IndexEntry {
   sortKey: string
   /** Undefined if it is gone or cannot belong to the pagination session. */
   item: Item | undefined
 }
 
 export interface KeyRangeRead {
-  entries: Entry[]
+  entries: IndexEntry[]
   /** True when nothing of the range is left. */
   exhausted: boolean
 }

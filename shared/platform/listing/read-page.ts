@@ -3,7 +3,7 @@ import { foldCase } from '../formats/text.ts'
 import type { Item } from '../table/keys.ts'
 import type { Position } from './cursor.ts'
 import { type ListQuery, maxPageSize } from './list-query.ts'
-import type { Filter, FilterValue, Listing, Operator } from './listing.ts'
+import type { Filter, FilterOperator, FilterValue, Listing } from './listing.ts'
 import { orderOf, type SortOrder } from './order.ts'
 import type { ListRead } from './read-index.ts'
 
@@ -11,12 +11,12 @@ interface Page {
   items: Item[]
   next: Position | undefined
   prev: Position | undefined
-  /** The newest id of the session; known on its first page only. */
+  /** The newest id of the session; known on the first page of several only. */
   newest: string | undefined
 }
 
 /** A range to read, and the items in it to leave out. */
-interface ReadTask {
+interface ReadSpan {
   from: string
   to: string
   descending: boolean
@@ -25,7 +25,7 @@ interface ReadTask {
   skip: number
 }
 
-interface Reading {
+interface KeyRangeReading {
   matches: Item[]
   /** The reason that reading stopped: the range ended, the page was full with more to come, or the budget was spent. */
   end: 'exhausted' | 'full' | 'budget'
@@ -63,8 +63,10 @@ async function readOn(list: ListRead, order: SortOrder, position: Position | und
     snapshotBound,
     skip,
   })
-  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead.
-  const newest = position ? undefined : await order.newest(reading.first)
+  // The last id of the first page's millisecond, or the newest id if the clock of another machine is ahead. A session of one page has
+  // no cursor that needs it.
+  const isWhole = reading.end === 'exhausted' && reading.skipped === undefined
+  const newest = position || isWhole ? undefined : await order.newest(reading.first)
   const until = snapshotBound ?? larger(lastIdAt(now), newest ?? '')
   const [begin] = endsOf(order, descending, until)
   // Skipped items belong to the pages before.
@@ -132,10 +134,10 @@ function pageBefore(
   }
 }
 
-async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<Reading> {
+async function read(list: ListRead, order: SortOrder, task: ReadSpan): Promise<KeyRangeReading> {
   const { query, listing, searchFields, readBudget, byteBudget, sizeOf } = list
   const { from, to, descending, snapshotBound, skip: toSkip } = task
-  const reading: Reading = {
+  const reading: KeyRangeReading = {
     matches: [],
     end: 'exhausted',
     first: undefined,
@@ -185,12 +187,12 @@ async function read(list: ListRead, order: SortOrder, task: ReadTask): Promise<R
 const largestPlainRead = 2 * maxPageSize
 
 /**
- * Returns the number of items to read next. The first read takes what is wanted, the next ones what is likely to hold it by
+ * Returns the number of items to read next. The first read takes what is wanted, if any page may read so many, the next ones what is likely to hold it by
  * the density of matches so far. Each read makes a request of every shard, so reads are few: they grow at least fourfold.
  */
 function nextRead(so: { wanted: number; read: number; found: number; round: number }): number {
   const { wanted, read, found, round } = so
-  if (read === 0) return wanted
+  if (read === 0) return Math.min(wanted, largestPlainRead)
   // As if the next item matched: before the first match, the density is low and not 0.
   const density = (found + 1) / (read + 1)
   const deviation = Math.sqrt(wanted * (1 - density))
@@ -223,11 +225,12 @@ function isMatch(item: Item, { field, operator, values }: Filter, listing: Listi
   return comparisons[operator](actual, values)
 }
 
-const comparisons: Record<Operator, (actual: FilterValue, values: readonly FilterValue[]) => boolean> = {
-  eq: (actual, [value]) => actual === value,
-  in: (actual, values) => values.includes(actual),
-  gte: (actual, [value]) => value !== undefined && actual >= value,
-  gt: (actual, [value]) => value !== undefined && actual > value,
-  lte: (actual, [value]) => value !== undefined && actual <= value,
-  lt: (actual, [value]) => value !== undefined && actual < value,
-}
+const comparisons: Record<FilterOperator, (actual: FilterValue, values: readonly FilterValue[]) => boolean> =
+  {
+    eq: (actual, [value]) => actual === value,
+    in: (actual, values) => values.includes(actual),
+    gte: (actual, [value]) => value !== undefined && actual >= value,
+    gt: (actual, [value]) => value !== undefined && actual > value,
+    lte: (actual, [value]) => value !== undefined && actual <= value,
+    lt: (actual, [value]) => value !== undefined && actual < value,
+  }

@@ -7,12 +7,12 @@ import { type Failure, fail, failField } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import { charactersOf } from '../formats/text.ts'
 import { verifyApiKey } from '../identity/api-key.ts'
-import { authorize, type Scope } from '../identity/authorize.ts'
+import { authorize, type TenantScope } from '../identity/authorize.ts'
 import type { Caller } from '../identity/caller.ts'
 import { verifySession } from '../identity/session.ts'
 import { verifySender } from '../identity/signature.ts'
 import type { RequestContext } from './context.ts'
-import { type Endpoint, type Input, isKnown, type SignedRequest } from './endpoint.ts'
+import { type Endpoint, type Input, isKnownRoute, type SignedRequest } from './endpoint.ts'
 import { invalidFields } from './invalid-fields.ts'
 import { auditReason, checkAccept, checkTimeout, precondition } from './parse-headers.ts'
 import { checkSunset } from './respond.ts'
@@ -32,7 +32,10 @@ import { parseStrictJson } from './strict-json.ts'
  * Returns the failure of a request that no endpoint takes. The stack passes the methods of the paths that a request
  * may name.
  */
-function unknownRoute({ request, environment }: Pick<RequestContext, 'request' | 'environment'>): Failure {
+function unknownRouteFailure({
+  request,
+  environment,
+}: Pick<RequestContext, 'request' | 'environment'>): Failure {
   const methods = atPath<string[]>(request.path, JSON.parse(environment('METHODS') ?? '{}'))
   if (!methods) return fail('NOT_FOUND.route')
   const headers = { Allow: methods.join(', ') }
@@ -48,7 +51,7 @@ export function checkRequest(
   context: Pick<RequestContext, 'route' | 'request' | 'settings' | 'startedAt' | 'environment'>,
 ): void {
   const { route, request, settings, startedAt } = context
-  if (!isKnown(route)) throw unknownRoute(context)
+  if (!isKnownRoute(route)) throw unknownRouteFailure(context)
   checkSunset(route.operation, settings, startedAt)
   if (!route.ignoresParameters) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
@@ -72,7 +75,7 @@ export async function checkNotBlocked(
  */
 export function scopeOf(
   context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings' | 'scope'>,
-): Scope {
+): TenantScope {
   const { request, route, caller, settings, scope: publicScope } = context
   if (route.auth !== 'bearer') return publicScope
   // Deny by default: a bearer route without a row in the role matrix rejects every caller.

@@ -9,7 +9,7 @@ import type { Log, LogCode } from '../base/log.ts'
 import type { KeyName, SecretName, VersionedKey } from '../base/secrets.ts'
 import { noUnits, type Units } from '../base/units.ts'
 import type { FileStore } from '../formats/file-store.ts'
-import type { Scope } from '../identity/authorize.ts'
+import type { TenantScope } from '../identity/authorize.ts'
 import type { BlockCheck } from '../identity/blocked-tenants.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { TokenVerifier } from '../identity/token.ts'
@@ -93,7 +93,7 @@ export interface RequestContext extends WorkContext {
   /** Returns the caller of an Authorization header. @throws AUTH.*, DEPENDENCY.* */
   verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
   /** Known after authorization; the public tenant before. */
-  scope: Scope
+  scope: TenantScope
   /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
   recordKey: Key | undefined
 }

@@ -87,7 +87,7 @@ const unknownRoute = defineEndpoint(
   },
 )
 
-export function isKnown(route: Route): boolean {
+export function isKnownRoute(route: Route): boolean {
   return route !== unknownRoute.route
 }
 

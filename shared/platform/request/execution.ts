@@ -3,12 +3,12 @@ import { Failure } from '../base/failure.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Run } from '../idempotency/decision.ts'
 import {
-  findRecord,
+  findIdempotencyRecord,
   fingerprint,
   type KeyedRequest,
   payloadMismatch,
   recordKey,
-} from '../idempotency/record.ts'
+} from '../idempotency/idempotency-record.ts'
 import { principalOf } from '../identity/caller.ts'
 import type { RequestContext, WorkContext } from './context.ts'
 import type { Endpoint, Input } from './endpoint.ts'
@@ -57,14 +57,14 @@ export async function keyedRequest(
   }
 }
 
-/** Returns the route of a request in the key of its record: operations that share a route share their keys. */
+/** Returns the route of a request in the key of its idempotency record: operations that share a route share their keys. */
 function routeKey({ route, settings }: Pick<RequestContext, 'route' | 'settings'>): string {
   return `${route.method} ${pathOf(route, settings)}`
 }
 
 /**
  * Returns what a step returns. If it rejects the payload of an authenticated request, no hash of this payload exists,
- * so a record of its key is one of another payload.
+ * so an idempotency record of its key is one of another payload.
  * @throws CONFLICT.idempotency.payload_mismatch instead of VALIDATION.* if the key was used, else what the step throws
  */
 export async function orPayloadMismatch<Result>(
@@ -80,7 +80,7 @@ export async function orPayloadMismatch<Result>(
     const ofPayload = thrown instanceof Failure && /^VALIDATION\.(?!accept\.)/.test(thrown.code)
     if (!caller || !key || !ofPayload || route.idempotency === 'none') throw thrown
     const keyed = { key: recordKey(caller.tenant, principalOf(caller), routeKey(context), key) }
-    const record = await findRecord({ ...context, keyed })
+    const record = await findIdempotencyRecord({ ...context, keyed })
     if (!record) throw thrown
     const counted = await countRequest(context, { body: {} })
     const mismatch = payloadMismatch(record, thrown)
@@ -89,7 +89,7 @@ export async function orPayloadMismatch<Result>(
   }
 }
 
-/** Returns the expiry of a record that is created now, in seconds since 1970. */
+/** Returns the expiry of an idempotency record that is created now, in seconds since 1970. */
 export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'settings'>): number {
   return Math.floor(now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
 }

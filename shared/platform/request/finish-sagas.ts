@@ -1,8 +1,8 @@
 import { type Clock, startBudget } from '../base/clock.ts'
 import { Failure } from '../base/failure.ts'
 import { recordBacklogs } from '../idempotency/backlog.ts'
-import { isEntryOf, type PendingSaga, removePendingSaga } from '../idempotency/pending-saga.ts'
-import { asRecord } from '../idempotency/record.ts'
+import { asIdempotencyRecord } from '../idempotency/idempotency-record.ts'
+import { isEntryOf, removeSagaEntry, type SagaEntry } from '../idempotency/pending-saga.ts'
 import { takeOver } from '../idempotency/run-once.ts'
 import { readDue } from '../table/pending-entries.ts'
 import { inParallel, roundRobin, type Table } from '../table/table.ts'
@@ -39,7 +39,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   const until = clock.now() + runLimitMilliseconds
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
   const range = { now: clock.now(), waiting: true }
-  const { due, counts, oldest } = await readDue<PendingSaga>(table, 'pending-saga', range)
+  const { due, counts, oldest } = await readDue<SagaEntry>(table, 'pending-saga', range)
   const recorded = recordBacklogs(counts, table)
   // If it fails, the run fails once its work has ended.
   recorded.catch(() => undefined)
@@ -85,15 +85,15 @@ function inTurns<Entry extends { tenant: string }>(all: readonly Entry[], clock:
 }
 
 async function finishSaga(
-  entry: PendingSaga,
+  entry: SagaEntry,
   endpoints: readonly Endpoint[],
   runtime: Runtime,
   table: Table,
 ): Promise<boolean> {
   const item = await table.get(entry.record)
-  const record = item && asRecord(item)
+  const record = item && asIdempotencyRecord(item)
   if (!isEntryOf(entry, record)) {
-    await table.transact(removePendingSaga({ entry: entry.sk }))
+    await table.transact(removeSagaEntry({ entry: entry.sk }))
     return true
   }
   if (record.lease_until > runtime.clock.now()) return false

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Decision, SagaStart } from '../idempotency/decision.ts'
 import { type Outcome, replayEarlier, runOnce, runWithoutKey } from '../idempotency/run-once.ts'
-import { areaOf, type Scope } from '../identity/authorize.ts'
+import { areaOf, type TenantScope } from '../identity/authorize.ts'
 import { type Caller, principalOf, sourceOf } from '../identity/caller.ts'
 import { checkCsrf } from '../identity/session.ts'
 import { shardsOf } from '../table/keys.ts'
@@ -116,7 +116,7 @@ export function openRequest(
 
 /** Returns the scope of a request, and its source of ids: new items are in the shards of that tenant. */
 function inScope(
-  scope: Scope,
+  scope: TenantScope,
   { settings, clock }: Pick<Runtime, 'settings' | 'clock'>,
 ): Pick<RequestContext, 'scope' | 'newId'> {
   const { writes } = shardsOf(settings, scope.tenant)
@@ -137,7 +137,7 @@ async function decide(
 
 /**
  * Writes the audit record of a denied request before the response. HEAD has no effect, so it leaves none.
- * @returns the error for the response: that of the table (DEPENDENCY.*) if the record cannot be written
+ * @returns the error for the response: that of the table (DEPENDENCY.*) if the audit record cannot be written
  */
 async function auditDenial(
   thrown: unknown,
@@ -177,7 +177,7 @@ function auditedFields(route: Route, request: HttpRequest, settings: Settings): 
   }
 }
 
-/** Creates the cookies for each success, replays included, because no record may store them. */
+/** Creates the cookies for each success, replays included, because no idempotency record may store them. */
 async function cookiesOf(
   { cookies }: Endpoint,
   { context, input, outcome: { response } }: { context: RequestContext; input: Input; outcome: Outcome },

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { openPoint } from '../../settings/per-settings.ts'
+import { Failure } from '../base/failure.ts'
 import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
 import { principalOf } from '../identity/caller.ts'
@@ -84,12 +85,13 @@ export async function listDecision<View extends object>(
       return Buffer.byteLength(JSON.stringify(resource.shown(viewOf(item), settings))) + 1
     },
   }
-  const page = await countedSearch(operation, context, (beforeMore) =>
-    readPage({ ...list, beforeMore }, position),
-  )
+  const { page, counted } = await countedSearch(operation, context, async (beforeMore) => {
+    const page = await readPage({ ...list, beforeMore }, position)
+    const counted = settings['lists.count'] === 'exact' ? await countOf({ ...list, beforeMore }) : null
+    return { page, counted }
+  })
   // The snapshot includes this millisecond, so inserts after this response must fall into a later one.
   while (!position && clock.now() === now) await clock.sleep(1)
-  const counted = settings['lists.count'] === 'exact' ? await countOf(list) : null
   const body: ListBody<View> = {
     data: page.items.map(viewOf),
     page_size: query.pageSize,
@@ -106,7 +108,7 @@ export async function listDecision<View extends object>(
 }
 
 /**
- * Reads a page. What it reads beyond any page without filters is admitted by the caller's window before, and counted there
+ * Reads a page, and counts. What it reads beyond any page without filters is admitted by the caller's window before, and counted there
  * after it was read, also if the page fails. A plain page reads and writes nothing for that.
  */
 async function countedSearch<Result>(
@@ -132,10 +134,16 @@ async function countedSearch<Result>(
   }
 }
 
-/** Returns the number of matches, or null if the read budget is too small to count them. */
+/** Returns the number of matches, or null if the read budget, or what the caller may read, is too small to count them. */
 async function countOf(list: ListRead): Promise<number | null> {
-  // The order does not affect the count, and reading by id costs least.
-  const query = { ...list.query, sortedBy: undefined, pageSize: list.readBudget, offset: 0 }
-  const page = await readPage({ ...list, query, byteBudget: Number.POSITIVE_INFINITY, sizeOf: () => 0 })
-  return page.next ? null : page.items.length
+  // The order does not affect the count, and the newest ids first cost least.
+  const query = { ...list.query, sortedBy: undefined, descending: true, pageSize: list.readBudget, offset: 0 }
+  const all = { ...list, query, byteBudget: Number.POSITIVE_INFINITY, sizeOf: () => 0 }
+  try {
+    const page = await readPage(all)
+    return page.next ? null : page.items.length
+  } catch (thrown) {
+    if (thrown instanceof Failure && thrown.code === 'RATE_LIMIT.exceeded') return null
+    throw thrown
+  }
 }

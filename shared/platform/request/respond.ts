@@ -5,7 +5,7 @@ import { type Correlation, correlationHeaders } from '../base/correlation.ts'
 import { envelope, type Failure, fail, toFailure } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import type { Decision } from '../idempotency/decision.ts'
-import type { StoredResponse } from '../idempotency/record.ts'
+import type { StoredResponse } from '../idempotency/idempotency-record.ts'
 import type { Outcome } from '../idempotency/run-once.ts'
 import type { RequestContext } from './context.ts'
 import { checkIfMatch, entityTag, matchesEtag } from './parse-headers.ts'
@@ -75,7 +75,7 @@ export function respond(
     status,
     headers: {
       'Cache-Control': 'no-store',
-      ...(status === 503 && retryAfter(settings, clock)),
+      ...(status === 503 && randomRetryAfter(settings, clock)),
       ...headers,
       ...securityHeaders,
       ...correlationHeaders(correlation),
@@ -88,7 +88,7 @@ export function respond(
 }
 
 /** Returns a random Retry-After: callers that failed together do not come back together. */
-function retryAfter(settings: Settings, clock: Clock): Record<string, string> {
+function randomRetryAfter(settings: Settings, clock: Clock): Record<string, string> {
   const { min, max } = settings['errors.retryAfterSeconds']
   return { 'Retry-After': String(min + Math.floor(clock.jitter() * (max - min + 1))) }
 }
@@ -111,18 +111,19 @@ function withReplayStatus({ response, status }: Outcome, route: Route, settings:
  */
 export function checkIfMatchOfRead({ method, headers }: HttpRequest, { response }: Outcome): void {
   const { ETag: etag } = response.headers
-  if (isRead(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
+  if (isReadMethod(method) && etag !== undefined) checkIfMatch(headers['if-match'], etag)
 }
 
 /** Returns whether a method asks for a representation; HEAD asks for its headers alone. */
-function isRead(method: string): boolean {
+function isReadMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
 /** Returns 304 if the caller has the current entity. */
 function conditional({ method, headers: sent }: HttpRequest, response: StoredResponse): StoredResponse {
   const { ETag: etag, 'Content-Type': _, ...headers } = response.headers
-  if (!isRead(method) || etag === undefined || !matchesEtag(sent['if-none-match'], etag)) return response
+  if (!isReadMethod(method) || etag === undefined || !matchesEtag(sent['if-none-match'], etag))
+    return response
   return { status: 304, headers: { ETag: etag, ...headers }, body: undefined }
 }
 

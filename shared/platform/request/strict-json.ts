@@ -106,18 +106,18 @@ function addName(quoted: string, names: Set<string>, open: readonly Open[]): voi
   const top = open.at(-1)
   if (top) top.at = name
   if (names.has(name))
-    throw failField('VALIDATION.body.json', pathOf(open), { reason: 'repeated', max: 1, actual: 2 })
+    throw failField('VALIDATION.body.json', currentPath(open), { reason: 'repeated', max: 1, actual: 2 })
   names.add(name)
 }
 
 /** Returns the failure of a number that a double cannot hold. The body is JSON, but nobody could read it without a loss. */
 function inexact(number: string, open: readonly Open[]): Failure {
   const nearest = Math.min(Math.max(Number(number), -Number.MAX_VALUE), Number.MAX_VALUE)
-  return failField('VALIDATION.field.range', pathOf(open), { reason: 'inexact', actual: nearest })
+  return failField('VALIDATION.field.range', currentPath(open), { reason: 'inexact', actual: nearest })
 }
 
 /** Returns the path of what is read now, in the form of `invalidFields`. */
-function pathOf(open: readonly Open[]): string {
+function currentPath(open: readonly Open[]): string {
   return open.length === 0 ? 'body' : open.map(({ at }) => at).join('.')
 }
 

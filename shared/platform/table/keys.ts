@@ -212,7 +212,7 @@ type NamedItem =
 export const singleItems = [
   'blocked-tenants',
   'backlogged-tenants',
-  'import_pace',
+  'import_rate',
   'restored',
   'subscribed-tenants',
 ] as const

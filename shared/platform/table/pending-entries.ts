@@ -1,4 +1,4 @@
-import { timeOf } from '../base/clock.ts'
+import { hourMilliseconds, minuteMilliseconds, timeOf } from '../base/clock.ts'
 import { Failure } from '../base/failure.ts'
 import { entryAt, type Item, idOfEntry, type Key, type PendingWork, pendingPartitionsOf } from './keys.ts'
 import { inParallel, type Table } from './table.ts'
@@ -19,9 +19,6 @@ const mostOfPartition = 5000
 const mostOfTenant = 100
 /** Above the sort key of any entry. */
 const largestEntry = '~'
-
-const minuteMilliseconds = 60_000
-const hourMilliseconds = 3_600_000
 
 /** How the pauses of work grow. */
 export interface Pauses {

@@ -161,7 +161,7 @@ export function writeCapacity(change: Change): string {
 }
 
 /** Whether a call reads, by the capacities that it uses. */
-export function isRead([capacity = '']: readonly string[]): boolean {
+export function isReadCapacity([capacity = '']: readonly string[]): boolean {
   return capacity.startsWith('read ')
 }
 

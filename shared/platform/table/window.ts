@@ -93,7 +93,7 @@ async function admit(counter: Counter, now: number, table: Table, clock: Clock):
 /** Returns the write that counts a request in a window with room. @param window as it was read, if it was */
 function added(counter: Counter, now: number, window?: Item): Update {
   const { limit, amount = 1 } = counter
-  const common = { update: keyOf(counter), increment: ['version'], set: expiry(counter, now) }
+  const common = { update: counterKey(counter), increment: ['version'], set: expiry(counter, now) }
   if (isExact(counter)) {
     const condition = { absentOrShorter: { attribute: 'times', length: limit } }
     return { ...common, append: { times: [now] }, condition }
@@ -117,7 +117,7 @@ function renewed(counter: Counter, window: Item | undefined, now: number): Put |
   const total = totalOf(earlier) + amount
   const changes = { slice, count: amount, earlier, total, ...expiry(counter, now) }
   if (window) return replaced(window, changes)
-  return { item: { ...keyOf(counter), version: 1, ...changes }, condition: { absent: true } }
+  return { item: { ...counterKey(counter), version: 1, ...changes }, condition: { absent: true } }
 }
 
 function isExact({ limit }: WindowLimit): boolean {
@@ -165,7 +165,7 @@ export async function uncountRequest(
   table: Table,
   clock: Clock,
 ): Promise<void> {
-  let window = await table.get(keyOf(counter))
+  let window = await table.get(counterKey(counter))
   for (let round = 0; window && round < maxRounds; round += 1) {
     const changes = withoutRequest(counter, window, countedAt)
     const refusal = changes && (await table.put(replaced(window, changes)))
@@ -198,7 +198,7 @@ function withoutRequest(
 }
 
 async function readWindows(counters: readonly Counter[], table: Table): Promise<(Item | undefined)[]> {
-  const keys = counters.map(keyOf)
+  const keys = counters.map(counterKey)
   const [first, ...others] = keys
   if (first && others.length === 0) return [await table.get(first)]
   const found = await table.getMany(keys)
@@ -242,7 +242,7 @@ function timesOf(item: Item | undefined): number[] {
   return (item?.times ?? []) as number[]
 }
 
-function keyOf(counter: Counter): Key {
+function counterKey(counter: Counter): Key {
   const hash = createHash('sha256').update(JSON.stringify(counter.subject)).digest('base64url')
   // Slices of another length are another window.
   return { pk: `rate#${hash}`, sk: isExact(counter) ? 'times' : `slices#${counter.windowSeconds}` }

@@ -5,6 +5,11 @@ const payloadAdvice = 'say id_and_tenant or resource for this event'
 const payload = v.picklist(['id_and_tenant', 'resource'], payloadAdvice)
 const payloads = { 'order.created': payload, 'order.paid': payload, 'refund.succeeded': payload }
 
+/** A chunk of a larger file could have more rejected rows than its item can hold. */
+export const largestMaxRows = 5_000_000
+/** What a host that sends 1 MB a second sends within the time that a download may take (`fetchLimits`). */
+const largestFileUrl = 600 * 1024 * 1024
+
 /** Imports, operations, webhooks and events. */
 export const workflows = {
   'imports.request': setting(
@@ -14,13 +19,13 @@ export const workflows = {
   ),
   'imports.maxBytes': setting(
     'tuning',
-    'Maximum upload size in bytes, inline and by file_url',
-    v.strictObject({ inline: count, fileUrl: count }),
+    'Maximum upload size in bytes, inline and by file_url; a file by file_url has to arrive within 10 minutes',
+    v.strictObject({ inline: count, fileUrl: integer(1, largestFileUrl) }),
   ),
   'imports.maxRows': setting(
     'tuning',
     'Maximum number of rows of a file; a larger file fails as a whole',
-    integer(1, 10_000_000),
+    integer(1, largestMaxRows),
   ),
   'imports.inProgressPerTenant': setting(
     'tuning',

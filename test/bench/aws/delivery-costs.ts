@@ -21,45 +21,34 @@ function messageCosts(): number {
   return requestsOfMessage * (prices.message.usd + prices.fairMessage.usd)
 }
 
-/** Returns the parts of USD for a million attempts, one in a batch. */
-function attemptCosts(work: MeasuredRequest): Record<string, number> {
-  return {
-    Messages: messageCosts(),
-    Function: lambdaCosts(assumed.attemptMilliseconds),
-    Table: tableCosts(work),
-  }
-}
-
 /** Returns the section on deliveries. */
 export function deliverySection(page: string): string {
   const work = measuredWork(page)
+  const [messages, attempt] = [messageCosts(), lambdaCosts(assumed.attemptMilliseconds)]
   const rows = [
     'deliver it at the first attempt',
     'fail to deliver, the first time',
-    'fail again',
     'fail again, with a retry that waits in the table',
     'deliver it at a later attempt',
   ].map((what) => {
     const one = work(what)
-    const parts = Object.values(attemptCosts(one))
-    const all = parts.reduce((sum, part) => sum + part, 0)
-    return [what, one.readUnits, one.writeUnits, ...[...parts, all].map((part) => part.toFixed(2))]
+    const ofTable = tableCosts(one)
+    return [what, one.readUnits, one.writeUnits, usd(ofTable), usd(messages + attempt + ofTable)]
   })
   const first = work('sweep a subscriber without waiting deliveries').readUnits
-  const month = (units: number) => (units * minutesOfMonth * prices.readUnit.usd) / 1e6
+  const month = (units: number) => usd((units * minutesOfMonth * prices.readUnit.usd) / 1e6)
   return `## Each million deliveries to subscribers
 
-A tenant **without subscribers** costs nothing: its events do not reach the queue that looks for them, unless more than 2,000 tenants
-have some.
+A tenant **without subscribers** costs nothing, unless more than 2,000 tenants have some. With some, the sweep of a stage reads ${first} units a
+minute, and one unit for each further subscriber: ${month(1000)} a month for 1,000 of them.
 
-The sweep of a stage without subscribers reads ${work('sweep no subscribers').readUnits} unit a minute. With some, it reads ${first} units, and one unit for each
-further subscriber: ${month(1000).toFixed(2)} a month for 1,000 of them.
+**Each attempt** costs, a million times, ${usd(messages)} for messages, ${usd(attempt)} for ${assumed.attemptMilliseconds} ms of the function, and its units of the table. Batches of ten
+share the messages and the time:
 
-**Each attempt** costs a million times as follows. Assumed are ${assumed.attemptMilliseconds} ms of the function until the subscriber responds, and batches
-of one, for messages too; attempts of a batch of ten share the time and the requests. An event for two subscribers is two deliveries.
+${table(['Attempt', 'Read units', 'Write units', 'Table', 'In all'], rows)}
 
-${table(['Attempt', 'Read units', 'Write units', 'Messages', 'Function', 'Table', 'In all'], rows)}
-
-A retry that waited in the table costs two write units more, for the entry that the sweep removes. A subscriber of all events of a million orders has
-${assumed.orderEvents} million deliveries, each kept for \`deliveries.retentionDays\`.`
+A retry that waited in the table costs two write units more. An event for two subscribers is two deliveries, each kept for
+\`deliveries.retentionDays\`.`
 }
+
+const usd = (amount: number) => amount.toFixed(2)

@@ -1,5 +1,4 @@
 import { functionOf, routes } from '#functions/routes.ts'
-import { alarmGroups } from '#lib/monitoring/alarm-definitions.ts'
 import { watchedAs } from '#shared/platform/request/route.ts'
 import { pendingPartitionsOf, pendingWork } from '#shared/platform/table/keys.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
@@ -52,7 +51,11 @@ export function fixedCosts(stacks: Stacks): FixedCost[] {
     ({ Properties }) => Properties.Environment?.Variables.METRICS_NAMESPACE !== undefined,
   )
   return [
-    ...alarmCosts(of('AWS::CloudWatch::Alarm')),
+    {
+      what: 'Metrics of alarms',
+      count: of('AWS::CloudWatch::Alarm').reduce((sum, alarm) => sum + metricsOfAlarm(alarm), 0),
+      price: prices.alarmMetric,
+    },
     {
       what: 'Composite alarms',
       count: of('AWS::CloudWatch::CompositeAlarm').length,
@@ -104,27 +107,6 @@ export function fixedCosts(stacks: Stacks): FixedCost[] {
 /** The sum of a month without a request. */
 export function fixedTotal(stacks: Stacks): number {
   return fixedCosts(stacks).reduce((sum, { count, price }) => sum + count * price.usd, 0)
-}
-
-/** The share of each kind of alarm. */
-function alarmCosts(alarms: readonly Resource[]): FixedCost[] {
-  const metricsOf = (isOne: (name: string) => boolean) =>
-    alarms
-      .filter(({ Properties }) => isOne(JSON.stringify(Properties.AlarmName ?? '')))
-      .reduce((sum, alarm) => sum + metricsOfAlarm(alarm), 0)
-  const groups = Object.entries(alarmGroups).map(([group, definitions]) => {
-    const isOne = (name: string) => definitions.some(({ id }) => name.endsWith(`-${id}"`))
-    return { what: `Metrics of alarms: ${group}`, count: metricsOf(isOne), price: prices.alarmMetric }
-  })
-  const isOfVersion = (name: string) => name.includes('-deployment-')
-  return [
-    ...groups,
-    {
-      what: 'Metrics of alarms: a new version fails',
-      count: metricsOf(isOfVersion),
-      price: prices.alarmMetric,
-    },
-  ]
 }
 
 /** An alarm on an expression is billed for each metric in it. */

@@ -3,7 +3,7 @@ import type { Template } from '#test/infrastructure/synthesis.ts'
 import { deliverySection } from './delivery-costs.ts'
 import { archiveDays, daysOfLogs, fixedCosts, fixedTotal, retention, tracedShare } from './fixed-costs.ts'
 import { backupsKept, costsOfOrders, sumOf, worstKeyCosts } from './monthly-costs.ts'
-import { type Price, prices, region } from './prices.ts'
+import { prices, region } from './prices.ts'
 import { assumed, basicCosts, type MeasuredRequest, measuredRequests, tableCosts } from './request-costs.ts'
 import { table } from './table.ts'
 
@@ -25,14 +25,14 @@ export function costsPage(stages: Readonly<Record<string, Stacks>>, measured: st
 
 Written by \`npm run generate -- --figures\` from the templates of the stages and the units in
 [test/bench/README.md](../test/bench/README.md), which has more requests; do not edit. All sums are in USD at the list prices of
-${region}, without free tiers, data transfer and taxes. Nothing was measured on AWS.
+${region}, without free tiers, data transfer and taxes. Nothing was measured on AWS. Look the prices up before you decide by them:
+\`test/bench/aws/prices.ts\` names the page and the year of each.
 
 ## Each month, without a request
 
 ${fixedTable(stages)}
 
-A metric that CloudWatch receives in a part of the month only is billed for that part. The key adds ${usd(prices.key.usd)} after each of
-its first two yearly rotations.
+The key adds ${usd(prices.key.usd)} after each of its first two yearly rotations.
 
 ## Each million requests
 
@@ -59,13 +59,10 @@ ${deliverySection(measured)}
 
 ## With 1, 10 and 100 million orders a month
 
-Each order is one request and ${assumed.orderEvents} events; other requests add the sums above. Assumed are ${assumed.orderKilobytes} KB of the table for an order.
-No order is ever deleted, so the table, its recovery and its backups grow by the same sum each month. A backup of DynamoDB is
-always a full copy. The nights of weekly backups are counted twice. Assumed are ${assumed.runKilobytes} KB of logs for each run of the relay,
-and ${assumed.eventKilobytes} KB of the archive for an event. Where two sums stand, AWS does not document how often the bus asks the key of
-the stage: never, or at worst twice for each event.
-
-Three sums are of the first month, after one year and after five years.
+Each order is one request, ${assumed.orderEvents} events and ${assumed.orderKilobytes} KB of the table; other requests add the sums above. No order is ever deleted, so the
+table, its recovery and its backups, which are full copies, grow by the same sum each month. Assumed are ${assumed.runKilobytes} KB of logs for each run of the
+relay, and ${assumed.eventKilobytes} KB of the archive for an event. AWS does not document how often the bus asks the key of the stage: never, or at worst twice
+for each event. Three sums are of the first month, after one year and after five years.
 
 ${ordersTable(stacks, measured, total)}
 
@@ -74,22 +71,12 @@ After ${dearBackupMonths} months at the same rate, the backups cost more than th
 
 ## By what is stored, sent and encrypted
 
-${retention(stacks).join('\n')}
-
-A million CAPTCHA attempts of a flood of callers cost ${usd(1000 * prices.captcha.usd)}. The log of the web ACL has blocked requests and CAPTCHAs only;
-each GB of it costs ${usd(prices.logIngested.usd + prices.logScanned.usd)} with the scan.
-
-Users, mails and requests to the key cost by their number, at the prices below. The table asks for the key once in five minutes for each
-role that uses it, at most 0.44 million requests a month for 50 roles.
-
-What a **tenant** uses: the saved query ‘${tenantUsage.title}’ sums the units of its requests. Replays and refused writes
-count as none, and neither do events, deliveries and imports, which are no requests.
-
-## Prices
-
-Look the prices up before you decide by them: they are of pages of the years below, and those without a year were not looked up again.
-
-${table(['Source', 'Year', 'USD for one'], pricesBySource())}
+- ${retention(stacks).join('\n- ')}
+- A million CAPTCHA attempts of a flood of callers cost ${usd(1000 * prices.captcha.usd)}. The log of the web ACL has blocked requests and CAPTCHAs only;
+  each GB of it costs ${usd(prices.logIngested.usd + prices.logScanned.usd)} with the scan.
+- A thousand mails cost ${usd(prices.mail.usd)}, and a thousand users a month ${usd(1000 * prices.user.usd)} after the first 10,000.
+- What a **tenant** uses: the saved query ‘${tenantUsage.title}’ sums the units of its requests. Replays and refused writes
+  count as none, and neither do events, deliveries and imports.
 `
 }
 
@@ -100,29 +87,13 @@ const typicalRequests = [
   'list page 1 of 25',
   'list, filtered to nothing',
   'create a code',
-  'change a code',
   'find a code by its text',
-  'export codes',
   'import one code',
-  'delete a code for good',
   'verify a discount on a cart',
-  'verify it again with another key',
   'refund a charge',
   'receive an event',
   'handle it',
 ]
-
-/** The prices of a source and year in one row. */
-function pricesBySource(): string[][] {
-  const groups = Map.groupBy(Object.values(prices) as Price[], ({ source, pageOf }) =>
-    [source, pageOf].join(),
-  )
-  return [...groups.values()].map((group) => [
-    group[0]?.source ?? '',
-    group[0]?.pageOf ?? '',
-    group.map((price) => `${price.usd}: ${price.per}`).join('; '),
-  ])
-}
 
 /** How long orders were placed at the same rate. */
 const periods = [
@@ -176,10 +147,14 @@ function ordersTable(stacks: Stacks, measured: string, fixed: number): string {
 
 /** What the stages cost without a request, with the number of each thing that is billed. */
 function fixedTable(stages: Readonly<Record<string, Stacks>>): string {
-  const columns = Object.values(stages).map(fixedCosts)
+  // Stages that cost the same share a column.
+  const alike = [
+    ...Map.groupBy(Object.keys(stages), (stage) => JSON.stringify(fixedCosts(stages[stage] ?? {}))).values(),
+  ]
+  const columns = alike.map(([stage = '']) => fixedCosts(stages[stage] ?? {}))
   const [first = []] = columns
   return table(
-    ['What', 'Price', ...Object.keys(stages)],
+    ['What', 'Price', ...alike.map((names) => names.join(', '))],
     [
       ...first.map(({ what, price }, index) => [
         what,
@@ -189,7 +164,7 @@ function fixedTable(stages: Readonly<Record<string, Stacks>>): string {
           return count === 0 ? '' : `${usd(count * price.usd)} (${count})`
         }),
       ]),
-      ['All of it', '', ...Object.values(stages).map((stacks) => usd(fixedTotal(stacks)))],
+      ['All of it', '', ...alike.map(([stage = '']) => usd(fixedTotal(stages[stage] ?? {})))],
     ],
   )
 }

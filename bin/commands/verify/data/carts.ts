@@ -1,11 +1,11 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import type { Pricing } from '#shared/discounts/amount-off.ts'
 import type { Settings } from '#shared/settings/register.ts'
-import { type ItemPromise, placeOf } from './promise.ts'
+import { type ItemPromise, typedOwnerOf } from './promise.ts'
 
 /** Each line of a cart is what its rule gives for the amount of the cart and what the lines before it leave. */
 export const cartPromise: ItemPromise = (item, { settings }, broken) => {
-  if (placeOf(item).entity !== 'cart') return
+  if (typedOwnerOf(item).entity !== 'cart') return
   const { amount_minor: total = 0, currency, discounts = [] } = item as unknown as Cart
   let left = total
   for (const { code_id, rule_id, amount_minor } of discounts) {

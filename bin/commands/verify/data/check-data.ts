@@ -11,9 +11,9 @@ import {
   type Fact,
   type ItemPromise,
   type Judging,
-  placeOf,
   type SharedPromise,
   type Subject,
+  typedOwnerOf,
   type Violation,
 } from './promise.ts'
 import { payoutPromise, refundPromise } from './refunds.ts'
@@ -40,7 +40,7 @@ const ofSeveral = [
 export type ReadItems = () => AsyncIterable<Item> | Iterable<Item>
 
 /** The data to check. */
-export interface Data {
+export interface CheckedData {
   items: ReadItems
   /** Milliseconds since 1970. */
   at: number
@@ -122,7 +122,7 @@ class Facts {
  * @param options.onRead receives how many items were read so far, in each reading
  */
 export async function* checkData(
-  { items, at, isWhole }: Data,
+  { items, at, isWhole }: CheckedData,
   options: { settings: Settings; most?: number; onRead?: (count: number) => void },
 ): AsyncGenerator<Violation> {
   const { settings, most = mostFacts, onRead = () => {} } = options
@@ -136,7 +136,7 @@ export async function* checkData(
     for await (const item of items()) {
       count += 1
       onRead(count)
-      const { entity, tenant } = placeOf(item)
+      const { entity, tenant } = typedOwnerOf(item)
       if (Number(item.expires_at) * 1000 <= at) continue
       if (item.pk === restoredKey.pk) judging.restoredAt = Number(item.at)
       if (item.pk === subscribedTenantsKey.pk && Array.isArray(item.tenants))

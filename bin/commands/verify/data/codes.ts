@@ -1,7 +1,7 @@
 import type { Cart } from '#shared/carts/cart.ts'
 import { asCode } from '#shared/codes/code-store.ts'
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { madeAt, placeOf, type SharedPromise } from './promise.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
+import { madeAt, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 type CodeFact =
   | { kind: 'code'; lock: string; type: string; version: number; at: string }
@@ -15,7 +15,7 @@ const changes = ['update', 'soft_delete', 'restore']
 /** Each code has the lock of its text, each lock its code, each change its audit record, and each line the rule of its code. */
 export const codePromise: SharedPromise<CodeFact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     switch (entity) {
       case 'code': {
         const { id, code, lock_key: lock = code, type, version, updated_at: at } = asCode(item)

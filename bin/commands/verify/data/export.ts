@@ -120,7 +120,7 @@ export async function* exportedItems(
   }
   const { itemCount }: Summary = JSON.parse(await text(await open('manifest-summary.json')))
   let read = 0
-  for await (const line of linesOf(await open('manifest-files.json'))) {
+  for await (const line of textLines(await open('manifest-files.json'))) {
     const file: DataFile = JSON.parse(line)
     // The file of a partition without items is empty.
     if (file.itemCount === 0) continue
@@ -129,7 +129,7 @@ export async function* exportedItems(
     const unzipped = createGunzip()
     // It ends with the error of either, or when the reader stops.
     pipeline(data, unzipped, () => {})
-    for await (const item of linesOf(unzipped)) {
+    for await (const item of textLines(unzipped)) {
       read += 1
       yield unmarshall((JSON.parse(item) as { Item: Record<string, AttributeValue> }).Item) as Item
     }
@@ -142,7 +142,7 @@ function assertWhole(read: number, expected: number): void {
   if (read !== expected) throw new Error(`the export has ${read} items instead of ${expected}`)
 }
 
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* textLines(input: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of input) {

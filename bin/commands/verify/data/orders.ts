@@ -1,5 +1,5 @@
 import { asOrder, cartEntryKey, orderOfEntry } from '#shared/orders/order.ts'
-import { madeAt, placeOf, type SharedPromise } from './promise.ts'
+import { madeAt, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 type OrderFact =
   /** The entry of its cart; undefined for a tombstone. */
@@ -8,7 +8,7 @@ type OrderFact =
 /** Each order has the entry by which its cart finds it, and each entry its order. */
 export const orderPromise: SharedPromise<OrderFact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     if (entity === 'order_cart') {
       const id = orderOfEntry(item)
       state(tenant, `order/${id}`, { kind: 'entry', key: item.sk, ...madeAt(id) })

@@ -62,6 +62,6 @@ export function madeAt(id: string): Pick<Fact, 'at'> {
 }
 
 /** Returns the entity of an item, and its tenant if it has one. It is typed, so no check asks for an entity that does not exist. */
-export function placeOf({ pk }: Pick<Item, 'pk'>): { entity: PartitionKind | 'purge'; tenant: string } {
+export function typedOwnerOf({ pk }: Pick<Item, 'pk'>): { entity: PartitionKind | 'purge'; tenant: string } {
   return ownerOf(pk) as { entity: PartitionKind | 'purge'; tenant: string }
 }

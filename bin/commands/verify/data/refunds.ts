@@ -1,18 +1,18 @@
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
-import { asRecord } from '#shared/platform/idempotency/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
+import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
 import { idOfEntry } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { RefundStatus } from '#shared/refunds/refund-states.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import { placeOf, type SharedPromise } from './promise.ts'
+import { type SharedPromise, typedOwnerOf } from './promise.ts'
 
 type RefundFact =
   | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'unsettled_entry'>; at: string }
   | { kind: 'entry'; entry: Payment & Pick<LedgerEntry, 'kind'>; at: string }
-  | { kind: 'hold'; at?: string }
+  | { kind: 'lock'; at?: string }
   | { kind: 'audit'; action: string; at: string }
   /** An entry or a saga by which the service finishes a pending refund. */
-  | { kind: 'open' | 'saga'; at?: string }
+  | { kind: 'unsettled' | 'saga'; at?: string }
 
 /** What a refund and its ledger entries have in common. */
 type Payment = Pick<Refund, 'account' | 'charge_id' | 'amount' | 'currency' | 'provider_refund_id'>
@@ -39,14 +39,14 @@ const audited: Record<RefundStatus, readonly string[]> = {
 /** The ledger is the paid and the reversed refunds, each outcome is audited, and each pending refund is worked on. */
 export const refundPromise: SharedPromise<RefundFact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     switch (entity) {
       case 'refund': {
         const { id, status, unsettled_entry, updated_at: at, ...refund } = asRefund(item)
-        const open = unsettled_entry === undefined ? {} : { unsettled_entry }
+        const unsettled = unsettled_entry === undefined ? {} : { unsettled_entry }
         state(tenant, `refund/${id}`, {
           kind: 'refund',
-          refund: { ...paymentOf(refund), status, ...open },
+          refund: { ...paymentOf(refund), status, ...unsettled },
           at,
         })
         break
@@ -59,7 +59,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
       }
       case 'charge_lock':
         for (const id of [item.refund_id, ...((item.also_paid ?? []) as string[])])
-          state(tenant, `refund/${id}`, { kind: 'hold' })
+          state(tenant, `refund/${id}`, { kind: 'lock' })
         break
       case 'audit': {
         const { target, action, at } = item as unknown as AuditRecord
@@ -68,10 +68,10 @@ export const refundPromise: SharedPromise<RefundFact> = {
         break
       }
       case 'unsettled-refund':
-        state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'open' })
+        state(String(item.tenant), `refund/${idOfEntry(item.sk)}`, { kind: 'unsettled' })
         break
       case 'idempotency': {
-        const record = asRecord(item)
+        const record = asIdempotencyRecord(item)
         if (record.state !== 'pending' || record.saga.state.charge_id === undefined) break
         const { tenant_id, id } = record.saga.state
         state(String(tenant_id), `refund/${id}`, { kind: 'saga' })
@@ -110,18 +110,18 @@ export const refundPromise: SharedPromise<RefundFact> = {
     for (const needed of [audited.pending, audited[status]])
       if (!needed.some((action) => actions.includes(action)))
         broken('outcomes are audited', `it is ${status}, and the audit has no ${needed.join(' or ')}`)
-    const isWorkedOn = facts.some(({ kind }) => kind === 'open' || kind === 'saga')
+    const isWorkedOn = facts.some(({ kind }) => kind === 'unsettled' || kind === 'saga')
     if (status === 'pending' && !isWorkedOn)
       broken(
         'nothing is pending forever',
         'it is pending, and has neither a saga nor an entry among unsettled-refund',
       )
-    if (status !== 'pending' && refund.unsettled_entry && !facts.some(({ kind }) => kind === 'open'))
+    if (status !== 'pending' && refund.unsettled_entry && !facts.some(({ kind }) => kind === 'unsettled'))
       broken(
         'nothing is pending forever',
         "it lacks facts of the provider's, and has no entry among unsettled-refund",
       )
-    const isHolder = facts.some(({ kind }) => kind === 'hold')
+    const isHolder = facts.some(({ kind }) => kind === 'lock')
     if (isHolder && settings['refunds.policy'] === 'once_per_charge' && /failed|reversed/.test(status))
       broken('a lock on a charge belongs to a paid refund', `it is ${status}, and locks its charge`)
   },
@@ -142,7 +142,7 @@ function showAll(entries: readonly { kind: string; amount: number }[]): string {
 /** A payout of the provider is that of one refund. */
 export const payoutPromise: SharedPromise<{ refund: string; at: string }> = {
   facts(item, state) {
-    if (placeOf(item).entity !== 'refund') return
+    if (typedOwnerOf(item).entity !== 'refund') return
     const { id, tenant_id, account, provider_refund_id, updated_at: at } = asRefund(item)
     if (provider_refund_id !== undefined)
       state(tenant_id, `payout/${account}/${provider_refund_id}`, { refund: id, at })

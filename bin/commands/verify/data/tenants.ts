@@ -1,14 +1,14 @@
 import type { Cart } from '#shared/carts/cart.ts'
-import type { AuditRecord } from '#shared/platform/audit/record.ts'
+import type { AuditRecord } from '#shared/platform/audit/audit-record.ts'
 import { isId } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, isEntity, keyOf } from '#shared/platform/table/keys.ts'
-import { type Fact, type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
+import { type Fact, type ItemPromise, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 const separate = 'tenants are separate'
 
 /** An item is of the tenant of its partition, and in the partition in which it is looked for. */
 export const ownerPromise: ItemPromise = ({ pk, sk, tenant_id, body }, _, broken) => {
-  const { entity, tenant } = placeOf({ pk })
+  const { entity, tenant } = typedOwnerOf({ pk })
   if (!isEntity(entity)) return
   if (tenant_id !== undefined && tenant_id !== tenant) broken(separate, `it names the tenant ${tenant_id}`)
   const [id = ''] = sk.split('#')
@@ -27,7 +27,7 @@ const owners = new Map<string, IdFact>()
 /** No item names an id of another tenant. */
 export const idPromise: SharedPromise<IdFact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     if (!isEntity(entity)) return
     const owner = owners.get(tenant) ?? { owner: tenant }
     owners.set(tenant, owner)
@@ -67,7 +67,7 @@ function idsIn(entity: Entity, item: Item): string[] {
 /** An order that was erased has the audit record of that. */
 export const erasurePromise: SharedPromise<{ kind: 'tombstone' | 'audit'; at: string }> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     if (entity === 'order' && typeof item.erased_at === 'string')
       state(tenant, `order/${item.sk}`, { kind: 'tombstone', at: item.erased_at })
     if (entity === 'audit' && item.action === 'order.erase')
@@ -82,7 +82,7 @@ export const erasurePromise: SharedPromise<{ kind: 'tombstone' | 'audit'; at: st
 /** A known list of the tenants with subscribers names the tenant of each: a relay gives the others no delivery. */
 export const subscribedPromise: SharedPromise<Fact> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     // Only a registration changes the list.
     if (entity === 'subscriber') state(tenant, `subscriber/${item.sk}`, { at: String(item.created_at) })
   },

@@ -6,7 +6,7 @@ import type { Item } from '#shared/platform/table/keys.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Report } from '../../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../../stack/deployment.ts'
-import { checkData, type Data } from './check-data.ts'
+import { type CheckedData, checkData } from './check-data.ts'
 import { exportedItems, withExport } from './export.ts'
 import type { Violation } from './promise.ts'
 
@@ -45,7 +45,7 @@ export async function verifyData(stack: DeployedStack, options: VerifyData): Pro
     check({ items: () => exportedItems({ s3, signal }, files), at: files.at, isWhole: false }),
   )
 
-  async function check(data: Data): Promise<Checked> {
+  async function check(data: CheckedData): Promise<Checked> {
     let items = 0
     let violations = 0
     const onRead = (count: number) => {

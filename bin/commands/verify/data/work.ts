@@ -1,15 +1,13 @@
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
-import { isEnded } from '#shared/operations/operation-states.ts'
+import { isEnded } from '#shared/operations/operation.ts'
 import { asOperation } from '#shared/operations/operation-store.ts'
-import { timeOf, timestamp } from '#shared/platform/base/clock.ts'
-import type { PendingSaga } from '#shared/platform/idempotency/pending-saga.ts'
-import { asRecord } from '#shared/platform/idempotency/record.ts'
+import { dayMilliseconds, minuteMilliseconds, timeOf, timestamp } from '#shared/platform/base/clock.ts'
+import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
+import type { SagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { type Item, idOfEntry } from '#shared/platform/table/keys.ts'
-import { type ItemPromise, placeOf, type SharedPromise } from './promise.ts'
+import { type ItemPromise, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 const forever = 'nothing is pending forever'
-const minuteMilliseconds = 60_000
-const dayMilliseconds = 24 * 3_600_000
 
 /** The work of an entry, and the entity that has it. */
 const working = {
@@ -23,7 +21,7 @@ const working = {
  */
 export const duePromise: SharedPromise<{ due?: number; started?: number; at?: string }> = {
   facts({ pk, sk, tenant }, state) {
-    const { entity } = placeOf({ pk })
+    const { entity } = typedOwnerOf({ pk })
     if (entity === 'pending-operation') state(String(tenant), `${entity}/${sk}`, { started: timeOf(sk) })
     if (entity === 'pending-saga' || entity === 'unsettled-refund')
       state(String(tenant), `${entity}/${idOfEntry(sk)}`, { due: Date.parse(sk.slice(0, sk.indexOf('#'))) })
@@ -38,7 +36,7 @@ export const duePromise: SharedPromise<{ due?: number; started?: number; at?: st
 /** Each operation in progress, and each subscriber, has the entry by which sweeps find it. */
 export const entryPromise: SharedPromise<{ kind: 'work' | 'entry'; at?: string }> = {
   facts(item, state) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     const isWork = entity === 'operation' ? !isEnded(asOperation(item).state) : entity === 'subscriber'
     const at = typeof item.updated_at === 'string' ? { at: item.updated_at } : {}
     if (isWork) state(tenant, `${entity}/${item.sk}`, { kind: 'work', ...at })
@@ -54,14 +52,14 @@ export const entryPromise: SharedPromise<{ kind: 'work' | 'entry'; at?: string }
 /** Each pending saga that the service can finish has the entry by which the sweep finds it. */
 export const sagaPromise: SharedPromise<{ kind: 'record' | 'entry'; sk: string; at?: string }> = {
   facts(item, state) {
-    const { entity } = placeOf(item)
+    const { entity } = typedOwnerOf(item)
     if (entity === 'idempotency') {
-      const record = asRecord(item)
+      const record = asIdempotencyRecord(item)
       if (record.state === 'pending' && record.saga.entry !== undefined)
         state('', item.pk, { kind: 'record', sk: record.saga.entry, at: timestamp(record.lease_until) })
     }
     if (entity === 'pending-saga')
-      state('', (item as unknown as PendingSaga).record.pk, { kind: 'entry', sk: item.sk })
+      state('', (item as unknown as SagaEntry).record.pk, { kind: 'entry', sk: item.sk })
   },
   judge(facts, _, __, broken) {
     const record = facts.find(({ kind }) => kind === 'record')
@@ -81,7 +79,7 @@ interface CountFact {
 /** A tenant's count of operations in progress, and that of its legal holds, are their numbers. */
 export const countPromise: SharedPromise<CountFact> = {
   facts(item, state, judging) {
-    const { entity, tenant } = placeOf(item)
+    const { entity, tenant } = typedOwnerOf(item)
     if (entity === 'operation') {
       const { state: ofOperation, updated_at: at } = asOperation(item)
       const one = !isEnded(ofOperation)
@@ -112,11 +110,11 @@ function setAt({ set_at }: Item): { at?: string } {
 
 /** An operation counts each of its rows once. */
 export const rowsPromise: ItemPromise = (item, _, broken) => {
-  if (placeOf(item).entity !== 'operation') return
-  const { state, chunks_done, chunks_total, rows_succeeded, rows_failed, completion } = asOperation(item)
+  if (typedOwnerOf(item).entity !== 'operation') return
+  const { state, chunks_done, chunks_total, rows_succeeded, rows_failed, result } = asOperation(item)
   if (chunks_done > chunks_total)
     broken('each row counts once', `${chunks_done} of ${chunks_total} chunks are done`)
-  const { succeeded, failed, total } = completion?.counts ?? { succeeded: 0, failed: 0, total: 0 }
+  const { succeeded, failed, total } = result?.counts ?? { succeeded: 0, failed: 0, total: 0 }
   const isWhole = succeeded === rows_succeeded && failed === rows_failed && total === succeeded + failed
   if (state === 'succeeded' && !isWhole)
     broken(

@@ -74,7 +74,7 @@ const zlib = () => process.getBuiltinModule('node:zlib')
 const longBody = 4096
 
 /** Casts an item under a record's key. */
-export function asRecord(item: Item): IdempotencyRecord {
+export function asIdempotencyRecord(item: Item): IdempotencyRecord {
   return item as unknown as IdempotencyRecord
 }
 
@@ -97,7 +97,7 @@ export function recordKey(tenant: string, principal: string, operation: string, 
 }
 
 /** Returns the record of a key that has not expired. */
-export async function findRecord({
+export async function findIdempotencyRecord({
   keyed,
   table,
   clock,
@@ -107,7 +107,7 @@ export async function findRecord({
   clock: Clock
 }): Promise<IdempotencyRecord | undefined> {
   const item = await table.get(keyed.key)
-  const record = item && asRecord(item)
+  const record = item && asIdempotencyRecord(item)
   return record && record.expires_at > clock.now() / 1000 ? record : undefined
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import {
-  asRecord,
+  asIdempotencyRecord,
   type FinishedRecord,
   fingerprint,
   finishedRecord,
   pendingRecord,
   recordKey,
   storedResponse,
-} from '#shared/platform/idempotency/record.ts'
+} from '#shared/platform/idempotency/idempotency-record.ts'
 
 const keyed = {
   key: { pk: 'idempotency#x', sk: 'record' },
@@ -65,7 +65,7 @@ describe('the key of a record', () => {
 
 describe('a stored response', () => {
   const stored = (body: string | undefined) =>
-    asRecord(finishedRecord(keyed, response(body), 'complete')) as FinishedRecord
+    asIdempotencyRecord(finishedRecord(keyed, response(body), 'complete')) as FinishedRecord
 
   test.each([
     ['without a body', undefined],

@@ -5,7 +5,7 @@ import { subscriptions } from '#functions/subscriptions.ts'
 import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 
 /** The function that answers OPTIONS on every path. */
-export const preflight = {
+export const corsPreflight = {
   name: 'platform.preflight',
   folder: 'platform/preflight',
   impact: 'Browsers cannot call the service from other origins.',
@@ -20,8 +20,8 @@ export const unknownRoute = {
 const functions = join(import.meta.dirname, '../../functions')
 
 /** Returns every deployed function: its name, which is the operation of a route, mapped to its entry file. */
-export function functionEntries(): Record<string, string> {
-  const named = [...routes.map(functionOf), ...subscriptions, ...steps, preflight, unknownRoute]
+export function entryPoints(): Record<string, string> {
+  const named = [...routes.map(functionOf), ...subscriptions, ...steps, corsPreflight, unknownRoute]
   return Object.fromEntries(named.map(({ name, folder }) => [name, join(functions, folder, 'handler.ts')]))
 }
 
@@ -31,7 +31,7 @@ interface FunctionCode {
   codeSha: string
 }
 
-/** The bundled functions by the names of `functionEntries`. */
+/** The bundled functions by the names of `entryPoints`. */
 export type FunctionCodes = Readonly<Record<string, FunctionCode>>
 
 /** The environment variable of a function that holds the release of its version. */
@@ -43,9 +43,9 @@ export const shardsVariable = 'STORAGE_SHARDS'
 /** The alias of each function that everything invokes. */
 export const liveAlias = 'live'
 
-/** Returns `orders.list-all` as `OrdersListAll`. */
+/** Returns a name in PascalCase: `orders.list-all` is OrdersListAll. */
 export function pascalCase(name: string): string {
-  return name.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return name.replace(/(?:^|[._ -])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** Returns the stack output that holds the address of a queue. */

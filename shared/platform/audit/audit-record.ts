@@ -4,8 +4,8 @@ import type { Actor } from '../identity/caller.ts'
 import { type Item, keyOf, maxShards } from '../table/keys.ts'
 import type { Put } from '../table/table.ts'
 
-/** The audit data that a sensitive action adds to its transaction. */
-export interface AuditEntry {
+/** A sensitive action, as its transaction audits it. */
+export interface AuditedAction {
   action: string
   /** The kind of resource and, if the caller may access it, its id: `order/…`. */
   target: string
@@ -14,7 +14,7 @@ export interface AuditEntry {
   after?: Record<string, unknown>
   /** The caller's reason, if the action requires one; the error code of a denial. */
   reason?: string
-  /** The tenant of the action, in which the record is stored. Defaults to the actor's tenant. */
+  /** The tenant of the action, in which the audit record is stored. Defaults to the actor's tenant. */
   tenant?: string
   /** `deny` if the committed outcome is a rejection. Defaults to `allow`. */
   result?: AuditRecord['result']
@@ -23,7 +23,7 @@ export interface AuditEntry {
 }
 
 /** An audit record. A denial is stored in the tenant of the actor and names no other tenant. */
-export interface AuditRecord extends Omit<AuditEntry, 'tenant' | 'actor'> {
+export interface AuditRecord extends Omit<AuditedAction, 'tenant' | 'actor'> {
   /** The principal. It stays the same when an API key is rotated. */
   actor_id: string
   role: string
@@ -46,14 +46,14 @@ export interface AuditSource {
   clock: Clock
 }
 
-/** Returns the write of an audit record. The result is `allow` unless the entry names another. */
-export function auditPut(actor: Actor, entry: AuditEntry, source: AuditSource): Put {
-  return { item: auditItem(actor, entry, source), condition: { absent: true } }
+/** Returns the write of an audit record. The result is `allow` unless the action names another. */
+export function auditPut(actor: Actor, audited: AuditedAction, source: AuditSource): Put {
+  return { item: auditItem(actor, audited, source), condition: { absent: true } }
 }
 
 export function auditItem(
   actor: Actor,
-  { tenant = actor.tenant, actor: _, ...entry }: AuditEntry,
+  { tenant = actor.tenant, actor: _, ...audited }: AuditedAction,
   { correlation, clock }: AuditSource,
 ): Item {
   const id = newId(clock, maxShards)
@@ -68,7 +68,7 @@ export function auditItem(
     at: timestamp(clock.now()),
     result: 'allow',
     reason: 'allowed',
-    ...entry,
+    ...audited,
   }
   return { ...keyOf(tenant, 'audit', id), ...record }
 }

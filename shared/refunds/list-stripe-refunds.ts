@@ -1,23 +1,23 @@
 import Stripe from 'stripe'
 import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
-import type { ProviderRecords, ProviderRefund } from './provider-records.ts'
+import type { ProviderRefund, ProviderRefunds } from './provider-refunds.ts'
 import { readWithRetries, type StripeOptions, stripeClient } from './stripe-client.ts'
-import { recordOf } from './stripe-refund.ts'
+import { providerRefundOf } from './stripe-refund.ts'
 
 const pageSize = 100
 
-/** Returns the records of the deployment's provider. */
-export async function deployedRecords(
+/** Returns the refunds of the deployment's provider. */
+export async function deployedProviderRefunds(
   context: Pick<WorkContext, 'settings' | 'secret' | 'clock'>,
-): Promise<ProviderRecords> {
+): Promise<ProviderRefunds> {
   const { endpoint, attemptMilliseconds } = context.settings['refunds.provider']
   const apiKey = await context.secret('payments')
-  return stripeRecords({ apiKey, endpoint, attemptMilliseconds, clock: context.clock })
+  return stripeRefunds({ apiKey, endpoint, attemptMilliseconds, clock: context.clock })
 }
 
 /** Reads the refunds of connected accounts by Stripe's API. */
-export function stripeRecords(options: StripeOptions): ProviderRecords {
+export function stripeRefunds(options: StripeOptions): ProviderRefunds {
   const stripe = stripeClient(options)
 
   /** @param account the connected account of the refunds */
@@ -32,7 +32,7 @@ export function stripeRecords(options: StripeOptions): ProviderRecords {
       const { data, has_more } = await readWithRetries(options, budget, async (call) =>
         checkPage(await stripe.refunds.list(parameters, { stripeAccount: account, ...call })),
       )
-      yield* data.map(recordOf)
+      yield* data.map(providerRefundOf)
       last = has_more ? data.at(-1)?.id : undefined
     } while (last !== undefined)
   }
@@ -48,10 +48,10 @@ export function stripeRecords(options: StripeOptions): ProviderRecords {
         const found = await readWithRetries(options, budget, (call) =>
           stripe.refunds.retrieve(id, {}, { stripeAccount: account, ...call }).catch(absent),
         )
-        return found && recordOf(found)
+        return found && providerRefundOf(found)
       }
-      for await (const record of pages(account, { charge: chargeId }, budget))
-        if (record.refundId === refundId) return record
+      for await (const providerRefund of pages(account, { charge: chargeId }, budget))
+        if (providerRefund.refundId === refundId) return providerRefund
       return undefined
     },
   }

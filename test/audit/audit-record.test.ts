@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { auditItem, auditPut } from '#shared/platform/audit/record.ts'
+import { auditItem, auditPut } from '#shared/platform/audit/audit-record.ts'
 import type { Actor } from '#shared/platform/identity/caller.ts'
 import { movableClock } from '#test/support/clocks.ts'
 

@@ -1,4 +1,4 @@
-import { type AuditEntry, auditPut } from '#shared/platform/audit/record.ts'
+import { type AuditedAction, auditPut } from '#shared/platform/audit/audit-record.ts'
 import { type Clock, newId } from '#shared/platform/base/clock.ts'
 import type { Put, Table } from '#shared/platform/table/table.ts'
 
@@ -11,7 +11,7 @@ export interface Operator {
 }
 
 /** Returns the audit record of an operator's action, to be written with that action. */
-export function auditOfOperator({ name: sub, clock }: Operator, tenant: string, entry: AuditEntry): Put {
+export function auditOfOperator({ name: sub, clock }: Operator, tenant: string, audited: AuditedAction): Put {
   const source = { correlation: { id: newId(clock) }, clock }
-  return auditPut({ sub, tenant, role: undefined }, entry, source)
+  return auditPut({ sub, tenant, role: undefined }, audited, source)
 }

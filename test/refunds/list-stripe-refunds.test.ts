@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { type Clock, startBudget } from '#shared/platform/base/clock.ts'
-import type { ProviderRefund, RecordRange } from '#shared/refunds/provider-records.ts'
-import { stripeRecords } from '#shared/refunds/stripe-records.ts'
+import { stripeRefunds } from '#shared/refunds/list-stripe-refunds.ts'
+import type { ProviderRefund, ProviderRefundRange } from '#shared/refunds/provider-refunds.ts'
 import type { Call } from '#test/support/payment-provider/stripe-wire.ts'
 import {
   answered,
@@ -27,18 +27,18 @@ const isList = ({ method, path }: Call) => method === 'GET' && path === '/refund
 const lists = () => fakeProvider.calls.filter((call) => isList(call) && call.account === account)
 
 function opened(clock: Clock = quickClock()) {
-  return stripeRecords({ apiKey, endpoint: fakeProvider.endpoint, attemptMilliseconds: 2000, clock })
+  return stripeRefunds({ apiKey, endpoint: fakeProvider.endpoint, attemptMilliseconds: 2000, clock })
 }
 
 async function list(
-  range: Partial<RecordRange> = {},
+  range: Partial<ProviderRefundRange> = {},
   clock: Clock = quickClock(),
   budgetMilliseconds = 60_000,
 ) {
   const budget = startBudget(clock, budgetMilliseconds)
   const listed: ProviderRefund[] = []
   const all = { account, from: 0, to: 1_000_000_000, ...range }
-  for await (const record of opened(clock).list(all, budget)) listed.push(record)
+  for await (const providerRefund of opened(clock).list(all, budget)) listed.push(providerRefund)
   return listed
 }
 
@@ -58,7 +58,7 @@ function create(parameters: Record<string, string>): Promise<Response> {
   })
 }
 
-const idsOf = (records: readonly ProviderRefund[]) => records.map(({ refundId }) => refundId)
+const idsOf = (providerRefunds: readonly ProviderRefund[]) => providerRefunds.map(({ refundId }) => refundId)
 
 describe('the list of an account', () => {
   test('has the refunds of the service with their fields', async () => {

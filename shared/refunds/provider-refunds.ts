@@ -1,6 +1,6 @@
 import type { Budget } from '../platform/base/clock.ts'
 
-/** A refund in the records of the payment provider. */
+/** A refund as the payment provider has it. */
 export interface ProviderRefund {
   id: string
   /** The id of the refund that it pays; absent if the service did not request it. */
@@ -21,7 +21,7 @@ export interface ProviderRefund {
 }
 
 /** The refunds of an account that the provider created in a time range. */
-export interface RecordRange {
+export interface ProviderRefundRange {
   account: string
   /** Milliseconds since 1970, inclusive. */
   from: number
@@ -29,13 +29,13 @@ export interface RecordRange {
   to: number
 }
 
-/** The payment provider's own records, with which the ledger is compared. */
-export interface ProviderRecords {
+/** The refunds of the payment provider, with which the ledger is compared. */
+export interface ProviderRefunds {
   /**
    * Yields the refunds of a range, newest first.
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: the refunds that were yielded are not all
    */
-  list(range: RecordRange, budget: Budget): AsyncIterable<ProviderRefund>
+  list(range: ProviderRefundRange, budget: Budget): AsyncIterable<ProviderRefund>
   /**
    * Finds one refund by its id at the provider, or else by the refund that it pays.
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable

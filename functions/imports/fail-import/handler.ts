@@ -1,6 +1,0 @@
-import { failImport } from '#shared/imports/end-import.ts'
-import { importSteps } from '#shared/imports/import-steps.ts'
-import { workflowFunction } from '#shared/platform/aws/workflow-function.ts'
-
-export const work = failImport
-export const handler = workflowFunction(work, importSteps.fail.seconds)
