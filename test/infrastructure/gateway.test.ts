@@ -60,7 +60,7 @@ describe('methods', () => {
   test.each(['CodesRead', 'CodesChangeCode', 'CodesDeleteCode', 'CodesActOnCode'])(
     'of the paths that the gateway cannot distinguish are known to %s',
     (name) => {
-      expect(methodsOf(name)).toEqual({
+      expect(methodsOf(name)).toMatchObject({
         '/codes/{id}': ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'PUT'],
         '/codes/{id}:restore': ['OPTIONS', 'POST'],
         '/codes/{id}:share': ['OPTIONS', 'POST'],
