@@ -69,7 +69,7 @@ describe('methods', () => {
   )
 
   test('of a path that the gateway distinguishes are not passed to its function', () => {
-    expect(variablesOf('OrdersRead')).not.toHaveProperty('METHODS')
+    expect(variablesOf('OrdersList')).not.toHaveProperty('METHODS')
   })
 
   test('declare in preflight responses where cookies are used, and only there', () => {

@@ -12,7 +12,7 @@ const origin = 'http://localhost:5173'
 describe('a request that no endpoint takes', () => {
   test.each([
     ['POST', '/v2/orders'],
-    ['POST', '/v1/orders/1:cancel'],
+    ['POST', '/v1/orders/1:unknown'],
     ['GET', '/codes/1:frob'],
     ['GET', '/constructor'],
   ])('%s %s is 404', async (method, path) => {
