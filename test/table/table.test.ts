@@ -122,7 +122,7 @@ describe('a key', () => {
   test('is in the partition of its tenant and entity', () => {
     expect(keyOf('acme', 'order', '1')).toEqual(key)
     expect(partitionsOf('acme', 'order', 1)).toEqual(['order#acme#0'])
-    expect(ownerOf('order#acme#0')).toEqual({ entity: 'order', tenant: 'acme' })
+    expect(ownerOf('order#acme#0')).toEqual({ kind: 'order', tenant: 'acme' })
   })
 
   test('is always in the same of several partitions, and all are used', () => {
@@ -166,7 +166,7 @@ describe('a key', () => {
   })
 
   test('of another form has no owner', () => {
-    expect(ownerOf('')).toEqual({ entity: '', tenant: '' })
+    expect(ownerOf('')).toEqual({ kind: '', tenant: '' })
   })
 })
 

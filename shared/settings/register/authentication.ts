@@ -61,10 +61,6 @@ const issuer = v.pipe(
     ({ claims, tenants }) => claims.tenant !== undefined || tenants?.length === 1,
     'without a claim of the tenant, expected one tenant in tenants',
   ),
-  v.check(({ claims }) => {
-    const paths = Object.values(claims).map((path) => JSON.stringify(path))
-    return new Set(paths).size === paths.length
-  }, 'two of tenant, roles, scopes and audience are the same claim'),
   v.check(
     ({ types }) => new Set(types.map((type) => type?.toLowerCase())).size === types.length,
     'two types differ only in their case',
