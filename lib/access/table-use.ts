@@ -1,4 +1,5 @@
 import { isForTenants, type Route, sumsDenials, takesSession } from '#shared/platform/request/route.ts'
+import { searchLimitTable } from '#shared/platform/request/search-limit.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -27,6 +28,6 @@ export function tableUseOf(route: Route, settings: Settings): TableUse {
     ...(takesSession(route, settings) ? [{ get: ['session'] } as const] : []),
     ...(sumsDenials(route) ? [{ put: ['rate'], update: ['rate', 'audit'] } as const] : []),
     ...(idempotency === 'none' ? [] : [{ get: ['idempotency'], put: ['idempotency'] } as const]),
-    ...(isCounted ? [{ get: ['rate'], getMany: ['rate'], put: ['rate'], update: ['rate'] } as const] : []),
+    ...(isCounted ? [searchLimitTable] : []),
   ])
 }

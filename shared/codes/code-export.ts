@@ -38,20 +38,24 @@ function tooManyRows(max: number): Failure {
  * Yields the codes of a tenant as CSV, oldest first, one page of the table at a time: pages side by side could take all of the
  * 3,000 read units a second of a partition, which other requests need too. Codes created meanwhile may be included: a cutoff
  * at the current time would miss codes from a machine whose clock is ahead.
+ * @param beforeMore runs before the third page, and may refuse it
  * @throws POLICY.export.row_limit when there are more rows than the limit
  */
 export async function* exportChunks(
   tenant: string,
   includeDeleted: boolean,
   { table, settings }: Pick<WorkContext, 'table' | 'settings'>,
+  beforeMore: () => Promise<void>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { columns, maxRows } = settings['codes.export']
   const partitions = partitionsOf(tenant, 'code', shardsOf(settings, tenant).reads)
   const atOnce = settings['lists.readBudget']
   const range = { low: smallestId, high: largestId, descending: false, atOnce }
-  let rows = 0
+  let [rows, pages] = [0, 0]
   yield Buffer.from(csvLines([columns]))
   for await (const items of readAll(table, partitions, range)) {
+    pages += 1
+    if (pages > 1) await beforeMore()
     const codes = items.map(asCode).filter(({ soft_deleted }) => includeDeleted || !soft_deleted)
     rows += codes.length
     if (rows > maxRows) throw tooManyRows(maxRows)

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { parse } from 'csv-parse/sync'
 import type { Code } from '#shared/codes/code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import { countIn } from '#shared/platform/table/window.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { uniqueTenant } from '#test/support/unique-tenant.ts'
 import { type Call, type ServiceOptions, startService } from '../support/service.ts'
@@ -61,13 +62,28 @@ describe('GET /codes:export', () => {
     expect(answer.headers['Content-Disposition']).toBe(`attachment; filename="codes_shop_1_${day}.csv"`)
   })
 
-  test('is limited for each principal: each one reads as fast as a partition allows', async () => {
+  test('counts what it reads after two pages against what its caller may search', async () => {
     const tenant = newTenant()
-    const answers = []
-    for (let n = 0; n < 7; n += 1) answers.push(await download(tenant))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429])
-    const as = { tenant, role: 'Editor', scope, sub: 'another' }
-    expect((await download(tenant, '', { as })).status).toBe(200)
+    await storeMany(service, tenant, 12)
+    const now = Date.now()
+    const clock = { ...systemClock, now: () => now }
+    const paged = await likewise({ clock, settings: inPagesOf(5, {}) })
+    const whole = await likewise({ clock })
+    const linked = await likewise({ clock, settings: inPagesOf(50, { inlineMaxBytes: 10 }) })
+    const outcomeFor = async (sub: string, from: typeof service, method = 'GET') =>
+      outcome(await download(tenant, '', { method, as: { tenant, role: 'Editor', scope, sub } }, from))
+    expect(await outcomeFor('u1', paged)).toBe('200')
+    const subject = [
+      'codes.export',
+      tenant,
+      'search',
+      JSON.stringify([localSettings['auth.issuers'][0]?.issuer, 'u1']),
+    ]
+    await countIn([{ subject, limit: 1e6, windowSeconds: 10, amount: 5000 }], service.table, clock)
+    expect(await outcomeFor('u1', paged)).toBe('429 RATE_LIMIT.exceeded')
+    expect(await outcomeFor('u1', linked, 'HEAD')).toMatch(/^429/)
+    expect(await outcomeFor('u1', whole)).toBe('200')
+    expect(await outcomeFor('u2', paged)).toBe('200')
   })
 
   test('omits soft-deleted codes for an Editor', async () => {

@@ -4,6 +4,7 @@ import { s3Files } from '#shared/platform/aws/s3-files.ts'
 import { failField } from '#shared/platform/base/failure.ts'
 import { exportFolder, headOf } from '#shared/platform/formats/file-store.ts'
 import { defineEndpoint, ok } from '#shared/platform/request/endpoint.ts'
+import { limitedSearch } from '#shared/platform/request/search-limit.ts'
 import { route } from './route.ts'
 
 export const endpoint = defineEndpoint(route, {
@@ -20,25 +21,28 @@ export const endpoint = defineEndpoint(route, {
     const { inlineMaxBytes, linkSeconds } = settings['codes.export']
     const fileName = exportName(scope.tenant, now())
     const audit = { action: 'export', target: 'codes', tenant: scope.tenant }
-    const { whole, chunks } = await headOf(
-      exportChunks(scope.tenant, includeDeleted, context),
-      inlineMaxBytes,
-    )
-    if (whole) {
-      const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
-      return ok(whole.toString('utf8'), { headers, audit })
-    }
-    // HEAD writes no file, so there is nothing to link to.
-    if (request.method === 'HEAD') {
-      await checkRowLimit(scope.tenant, includeDeleted, context)
-      return { status: 303 }
-    }
-    const mediaType = 'text/csv'
-    const key = `${exportFolder}${scope.tenant}/${newId()}.csv`
-    const files = context.files()
-    await files.write(key, chunks, mediaType)
-    const location = await files.link(key, { fileName, mediaType, seconds: linkSeconds })
-    return { status: 303, location, audit }
+    return limitedSearch(route.operation, context, async (beforeMore) => {
+      const { whole, chunks } = await headOf(
+        exportChunks(scope.tenant, includeDeleted, context, beforeMore),
+        inlineMaxBytes,
+      )
+      if (whole) {
+        const headers = { 'Content-Disposition': `attachment; filename="${fileName}"` }
+        return ok(whole.toString('utf8'), { headers, audit })
+      }
+      // HEAD writes no file, so there is nothing to link to.
+      if (request.method === 'HEAD') {
+        await beforeMore()
+        await checkRowLimit(scope.tenant, includeDeleted, context)
+        return { status: 303 }
+      }
+      const mediaType = 'text/csv'
+      const key = `${exportFolder}${scope.tenant}/${newId()}.csv`
+      const files = context.files()
+      await files.write(key, chunks, mediaType)
+      const location = await files.link(key, { fileName, mediaType, seconds: linkSeconds })
+      return { status: 303, location, audit }
+    })
   },
 })
 

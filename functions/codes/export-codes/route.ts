@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { queryFlag } from '#shared/platform/request/query-flag.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
+import { searchLimitTable } from '#shared/platform/request/search-limit.ts'
 import { openPoint } from '#shared/settings/per-settings.ts'
 
 export const route = defineRoute({
@@ -29,6 +30,6 @@ export const route = defineRoute({
   },
   errors: ['AUTHZ.filter.denied', 'POLICY.export.row_limit', 'VALIDATION.field.enum'],
   uses: ['files.write', 'files.link'],
-  table: { query: ['code'] },
+  table: { ...searchLimitTable, query: ['code'] },
   impact: 'Discount codes cannot be exported.',
 })

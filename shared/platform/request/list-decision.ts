@@ -3,28 +3,19 @@ import { openPoint } from '../../settings/per-settings.ts'
 import { Failure } from '../base/failure.ts'
 import type { Resource } from '../base/resource.ts'
 import type { Decision } from '../idempotency/decision.ts'
-import { principalOf } from '../identity/caller.ts'
 import { cursorSeal, sessionHash } from '../listing/cursor.ts'
 import { sortText } from '../listing/listing.ts'
 import type { ListRead } from '../listing/read-index.ts'
 import { readPage } from '../listing/read-page.ts'
 import { type Item, shardsOf } from '../table/keys.ts'
-import { checkRoom, countIn } from '../table/window.ts'
 import type { RequestContext } from './context.ts'
 import { type Input, ok } from './endpoint.ts'
 import { weakEntityTag } from './parse-headers.ts'
 import type { Route } from './route.ts'
+import { limitedSearch, type SearchContext } from './search-limit.ts'
 
 /** Bytes reserved for the envelope, cursors and links of a response. */
 const envelopeBytes = 4096
-
-/**
- * The read units that the lists of a caller may take in a window, beyond what any page may read. They are a sixth of what DynamoDB gives
- * a partition: a caller who searches all the time leaves the rest to the other callers of its tenant.
- */
-const searches = { limit: 5000, windowSeconds: 10 }
-/** The time limit of the counting after a page, below the function's remaining time. */
-const countMilliseconds = 300
 
 /** Returns the response schema of a list. @param name its name in the API description */
 export function listEnvelope<Schema extends v.GenericSchema>(name: string, item: Schema) {
@@ -48,10 +39,7 @@ export interface ListedResource<View extends object> {
 
 type ListBody<View> = v.InferInput<ReturnType<typeof listEnvelope<v.GenericSchema<View>>>>
 
-type Context = Pick<
-  RequestContext,
-  'table' | 'tableWithin' | 'units' | 'settings' | 'scope' | 'caller' | 'clock' | 'derivedKey'
->
+type Context = SearchContext & Pick<RequestContext, 'settings' | 'derivedKey'>
 
 /**
  * Returns one page of a list within the caller's scope.
@@ -85,7 +73,7 @@ export async function listDecision<View extends object>(
       return Buffer.byteLength(JSON.stringify(resource.shown(viewOf(item), settings))) + 1
     },
   }
-  const { page, counted } = await countedSearch(operation, context, async (beforeMore) => {
+  const { page, counted } = await limitedSearch(operation, context, async (beforeMore) => {
     const page = await readPage({ ...list, beforeMore }, position)
     const counted = settings['lists.count'] === 'exact' ? await countOf({ ...list, beforeMore }) : null
     return { page, counted }
@@ -105,33 +93,6 @@ export async function listDecision<View extends object>(
   const keys = [page.prev?.start, page.next?.start, page.newest]
   // The cursors differ in each response, so the tag is weak and covers what they stand for.
   return ok(body, { etag: weakEntityTag([session, query.pageSize, items, keys, counted]) })
-}
-
-/**
- * Reads a page, and counts. What it reads beyond any page without filters is admitted by the caller's window before, and counted there
- * after it was read, also if the page fails. A plain page reads and writes nothing for that.
- */
-async function countedSearch<Result>(
-  operation: string,
-  { table, tableWithin, units, scope, caller, clock }: Context,
-  readPage: (beforeMore: () => Promise<void>) => Promise<Result>,
-): Promise<Result> {
-  const { limit: max, windowSeconds: window_seconds } = searches
-  const details = { reason: 'read_units', per: 'principal', max, window_seconds }
-  const subject = [operation, scope.tenant, 'search', principalOf(caller)]
-  const counter = { ...searches, subject, details }
-  let before: number | undefined
-  try {
-    return await readPage(async () => {
-      if (before === undefined) await checkRoom([counter], table, clock)
-      before ??= units.read
-    })
-  } finally {
-    const amount = before === undefined ? 0 : units.read - before
-    // What was read counts whether there is room or not. A failure to count is none of the request.
-    const counted = { ...counter, limit: Number.MAX_SAFE_INTEGER, amount }
-    if (amount > 0) await Promise.allSettled([countIn([counted], tableWithin(countMilliseconds), clock)])
-  }
 }
 
 /** Returns the number of matches, or null if the read budget, or what the caller may read, is too small to count them. */
