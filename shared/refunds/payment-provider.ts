@@ -38,8 +38,10 @@ export type ProviderOutcome =
       providerRefundId: string
       /** In upper case, if the provider returns it. */
       currency: string | undefined
-      /** The provider had already processed this key and returned that outcome. */
+      /** The provider had already processed this request. */
       replayed: boolean
+      /** The payout was looked up now. Otherwise a replayed outcome is as old as the first request. */
+      lookedUp?: true
     }
   | {
       status: 'rejected'

@@ -25,22 +25,14 @@ export type NextStatus = RefundStatus | 'unchanged' | 'contradiction'
 
 /**
  * The edges from each status, by the reported one. Any other report leaves a refund as it is. A later failure of a refund
- * that failed may be the reversal of a payout whose report is still to come, so its time counts. So does that of a later payout
- * of a paid refund: the known time may be that of a repeated answer, which is as old as the refund, and a report of a failure
- * between the two is no reversal.
+ * that failed may be the reversal of a payout whose report is still to come, so its time counts.
  */
 const edges: Record<RefundStatus, Partial<Record<ProviderReport['status'], NextStatus>>> = {
   pending: { succeeded: 'succeeded', failed: 'failed' },
   failed: { succeeded: 'succeeded', failed: 'failed' },
-  succeeded: { succeeded: 'succeeded', failed: 'reversed' },
+  succeeded: { failed: 'reversed' },
   reversed: { succeeded: 'contradiction' },
 }
-
-/**
- * How much the clocks of the service and the provider may differ. Both are synchronized, so it is ample. Two outcomes that
- * follow each other within twice this time may be taken for each other.
- */
-export const maxClockDifferenceMilliseconds = 2500
 
 type KnownOutcome = { status: RefundStatus; outcome_at?: string }
 
@@ -50,13 +42,8 @@ export function nextStatus(refund: KnownOutcome, report: ProviderReport): NextSt
   return next && (refund.status === 'pending' || isLater(report, refund)) ? next : 'unchanged'
 }
 
-/**
- * A payout and a failure of the same time are a reversal: providers reverse payouts and never pay failed ones. The event of a
- * payout whose answer is known is later by what the clocks may differ, and says nothing new.
- */
+/** A payout and a failure of the same time are a reversal: providers reverse payouts and never pay failed ones. */
 function isLater({ status, at }: ProviderReport, { status: known, outcome_at }: KnownOutcome): boolean {
   if (at === undefined || outcome_at === undefined) return at !== undefined
-  if (status === 'succeeded' && known === 'succeeded')
-    return Date.parse(at) - Date.parse(outcome_at) > 2 * maxClockDifferenceMilliseconds
   return at === outcome_at ? status === 'failed' && known === 'succeeded' : at > outcome_at
 }

@@ -7,12 +7,7 @@ import type { Table } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderOutcome } from './payment-provider.ts'
 import { type Refund, refundSucceeded } from './refund.ts'
-import {
-  maxClockDifferenceMilliseconds,
-  type NextStatus,
-  nextStatus,
-  type ProviderReport,
-} from './refund-states.ts'
+import { type NextStatus, nextStatus, type ProviderReport } from './refund-states.ts'
 import { chargeLockWrites, ledgerWrites, replacedRefund } from './refund-store.ts'
 import { unsettledEntryWrites, withUnsettledEntry } from './unsettled-refunds.ts'
 
@@ -66,7 +61,7 @@ export async function settleRefund(
   const next = nextStatus(before, report)
   const status = next === 'unchanged' || next === 'contradiction' ? before.status : next
   const isEdge = status !== before.status
-  // A later failure of a failed refund, or payout of a paid one, is no edge, but its time counts.
+  // A later failure of a failed refund is no edge, but its time counts.
   const isOutcome = next === status && report.at !== undefined
   const learned = { ...newFacts(before, report), ...(isOutcome && { outcome_at: report.at }) }
   if (!isEdge && Object.keys(learned).length === 0) return { refund: before, next, effects: {} }
@@ -119,6 +114,12 @@ function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): Aud
 }
 
 /**
+ * How much the clocks of the service and the provider may differ. Both are synchronized, so it is ample. Two outcomes that
+ * follow each other within twice this time may be taken for each other.
+ */
+const maxClockDifferenceMilliseconds = 2500
+
+/**
  * Returns an answer of the provider as a report.
  * @param asked the time of the request. An answer does not count over an event that occurred during the request. A
  * repeated answer is as old as the refund's first request. Every answer is dated back by what the clocks may differ: an
@@ -126,8 +127,8 @@ function auditOf(before: Refund, after: Refund, { reason }: ProviderReport): Aud
  */
 export function reportOf(outcome: ProviderOutcome, refund: Refund, asked: number): ProviderReport {
   if (outcome.status === 'rejected') return { status: 'failed', reason: rejections[outcome.reason] }
-  const { status, providerRefundId: provider_refund_id, currency, replayed } = outcome
-  const since = replayed ? Date.parse(refund.created_at) : asked
+  const { status, providerRefundId: provider_refund_id, currency, replayed, lookedUp } = outcome
+  const since = replayed && !lookedUp ? Date.parse(refund.created_at) : asked
   const at = timestamp(since - maxClockDifferenceMilliseconds)
   return { status, at, provider_refund_id, ...(currency !== undefined && { currency }) }
 }

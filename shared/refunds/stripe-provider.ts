@@ -24,6 +24,7 @@ import {
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
+const lookedUp = true
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
@@ -70,7 +71,8 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       return readWithRetries(options, budget, async (call) => {
         const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
         const params = { stripeAccount: account, ...call }
-        return providerOutcome(await stripe.refunds.update(providerRefundId, { metadata }, params), true)
+        const refund = await stripe.refunds.update(providerRefundId, { metadata }, params)
+        return { ...providerOutcome(refund, true), lookedUp }
       })
     },
   }
@@ -113,7 +115,7 @@ async function earlierUse(
 
 function outcomeFor(request: ProviderRequest, refund: Stripe.Refund): ProviderOutcome | EarlierUse {
   return isOf(request, refund)
-    ? providerOutcome(refund, true)
+    ? { ...providerOutcome(refund, true), lookedUp }
     : { status: 'key_used', payout: providerRefundOf(refund) }
 }
 
@@ -178,7 +180,7 @@ async function remainingOf(
   }
 }
 
-function providerOutcome({ id, status, currency }: Stripe.Refund, replayed: boolean): ProviderOutcome {
+function providerOutcome({ id, status, currency }: Stripe.Refund, replayed: boolean) {
   const known = stripeStatuses.get(status)
   // The client treats JSON without an error as success, even a gateway's 5xx.
   if (!known) throw new Stripe.errors.StripeAPIError({ message: 'the answer is no refund' })

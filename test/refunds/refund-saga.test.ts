@@ -190,6 +190,19 @@ describe('a refund that the provider pays', () => {
     expect(runtime.reports).toMatchObject([{ code: 'PROVIDER_REPLAYED', error: 'PROVIDER.duplicate' }])
   })
 
+  test.each([
+    ['repeated is as old as the refund', {}, 0],
+    ['looked up is as old as the request', { lookedUp: true as const }, 60_000],
+  ])('whose payout is %s', async (_, found, age) => {
+    respond = () => ({ ...paid, replayed: true, ...found })
+    const state = await start()
+    runtime.clock.advance(60_000)
+    await finish(state)
+    const { created_at, outcome_at } = stored() as unknown as Refund
+    const seconds = (Date.parse(String(outcome_at)) - Date.parse(created_at) + 2500 - age) / 1000
+    expect(Math.round(seconds)).toBe(0)
+  })
+
   test('for the first time is not reported', async () => {
     await finish(await start())
     expect(runtime.reports).toEqual([])

@@ -79,8 +79,6 @@ function model(reports: readonly ProviderReport[]) {
       paid = at
       entries.push('payout 700')
       audit.push('refund_succeeded')
-    } else if (status === 'succeeded' && entries.length === 1 && String(at) > String(paid)) {
-      paid = at
     } else if (status === 'failed' && isPaid && entries.length === 1 && at && at >= String(paid)) {
       entries.push('reversal -700')
       audit.push('refund_reversed')
@@ -183,20 +181,6 @@ describe('an edge', () => {
     await expect(apply(runtime, other?.effects ?? {})).rejects.toMatchObject({ code: 'TRANSIENT.error' })
     expect(ledger()).toEqual(entries)
   })
-})
-
-test('the event of a payout whose answer is known changes nothing', async () => {
-  const { id } = await start()
-  await report(id, { ...succeeded(1), ...facts })
-  const event: ProviderReport = { status: 'succeeded', at: '2026-03-02T01:00:05.000Z', ...facts }
-  expect(await report(id, event)).toBe('unchanged')
-  expect(stored()).toMatchObject({ version: 2, outcome_at: hour(1) })
-})
-
-test('a failure before the latest payout is no reversal, although the payout was known by a repeated answer', async () => {
-  const { id } = await start()
-  for (const one of [succeeded(1), succeeded(3)]) await report(id, one)
-  expect(await report(id, failed(2))).toBe('unchanged')
 })
 
 test.each([

@@ -217,7 +217,7 @@ describe('a refund that is requested again after the provider may have forgotten
     const first = await refund(asked)
     fakeProvider.forgetKeys()
     for (const by of [days(20 / 24), days(2)]) {
-      expect(await refund(asked, { clock: later(by) })).toEqual({ ...first, replayed: true })
+      expect(await refund(asked, { clock: later(by) })).toEqual({ ...first, replayed: true, lookedUp: true })
       const { account, chargeId: charge } = asked
       expect(fakeProvider.calls.at(-1)).toMatchObject({ method: 'GET', account, parameters: { charge } })
     }
@@ -323,9 +323,10 @@ describe('a refund whose request had another one before', () => {
     const asked = request()
     const { providerRefundId: id } = (await refund(asked)) as { providerRefundId: string }
     const adopting = another(asked)
-    const expected = { status: 'succeeded', providerRefundId: id, currency: 'EUR', replayed: true }
+    const facts = { status: 'succeeded', providerRefundId: id, currency: 'EUR' }
+    const expected = { ...facts, replayed: true, lookedUp: true }
     for (const _ of [1, 2]) expect(await adopt(id, adopting)).toEqual(expected)
-    expect(await find(adopting)).toEqual({ ...expected, replayed: false })
+    expect(await find(adopting)).toEqual({ ...facts, replayed: false })
     expect(await refund(adopting)).toEqual(expected)
     expect(await find(asked)).toBeUndefined()
     expect(paidFor(asked)).toHaveLength(1)

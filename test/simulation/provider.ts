@@ -113,7 +113,7 @@ export class SimulatedProvider {
   /** Returns what became of a refund. */
   find({ account, refundId }: ProviderRequest): ProviderOutcome | undefined {
     const payout = this.payouts.find((one) => one.account === account && one.refundId === refundId)
-    return payout && outcomeOf(payout, false)
+    return payout && lookUp(payout, false)
   }
 
   /** Stores the id of a refund with a payout, and may report this change of it. */
@@ -124,7 +124,7 @@ export class SimulatedProvider {
     this.#scheduler.note('provider', `${id} is now of ${refundId}`)
     const random = this.#random.fork(`adoption of ${id}`)
     if (payout.status !== 'pending' && random.chance(0.3)) this.#report(payout, random, this.#scheduler.now)
-    return outcomeOf(payout, true)
+    return lookUp(payout, true)
   }
 
   /** Reports the statuses of payouts again, as of the time at which they changed. */
@@ -148,7 +148,7 @@ export class SimulatedProvider {
   ): ProviderOutcome | EarlierUse | undefined {
     const selected = this.payouts.filter((one) => one.account === account && isSelected(one))
     const own = selected.find((one) => one.refundId === refundId)
-    if (own) return outcomeOf(own, true)
+    if (own) return lookUp(own, true)
     const earlier = usesOwnKey ? undefined : selected.findLast((one) => one.request === request)
     return earlier && { status: 'key_used', payout: recordOf(earlier) }
   }
@@ -232,8 +232,8 @@ export class SimulatedProvider {
   }
 }
 
-function outcomeOf({ status, providerRefundId }: Payout, replayed: boolean): ProviderOutcome {
-  return { status: shownAs(status), providerRefundId, currency: chargeCurrency, replayed }
+function lookUp({ status, providerRefundId }: Payout, replayed: boolean): ProviderOutcome {
+  return { status: shownAs(status), providerRefundId, currency: chargeCurrency, replayed, lookedUp: true }
 }
 
 function recordOf({ providerRefundId: id, status, createdAt, ...payout }: Payout): ProviderRefund {
