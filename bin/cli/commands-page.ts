@@ -9,7 +9,7 @@ Run \`npx commerce\` with a command, in the root of the repository. This page is
 - Commands work on the local run (\`npm start\`) or, with \`--stack NAME\`, on a stack in the AWS account and region of the
   environment, with the permissions of [examples/operator-policy.json](examples/operator-policy.json).
 - Output is a table on a terminal, and JSON lines when it is piped.
-  \`url\`, \`token\` and \`webhook secret\` print one text, and \`runbook\` Markdown. Progress and errors go to standard error.
+  \`token\`, \`env\` and \`runbook\` print text. Progress and errors go to standard error.
 - Destructive commands ask on a terminal. Elsewhere they need \`--yes\`.
 - Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.
 

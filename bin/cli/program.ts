@@ -16,7 +16,7 @@ const description =
   'The command line of the commerce API. Commands work on the local run (npm start) or, with --stack NAME, on a stack in the AWS account and region of the environment; the help of a command says if it works on only one of them.'
 
 const conventions = `
-Output is a table on a terminal, and JSON lines when it is piped. url, token and webhook secret print one text, and runbook Markdown. NO_COLOR turns colors off.
+Output is a table on a terminal, and JSON lines when it is piped. token, env and runbook print text. NO_COLOR turns colors off.
 Exit codes: 0 success; 1 failure; 2 wrong usage, such as an unknown option.`
 
 /** Advice for errors of the AWS SDK that do not say what to do, by the beginning of their message. */

@@ -12,7 +12,7 @@ Written by \`npm run generate\` from \`test/infrastructure/failures.ts\`; do not
 alarms, at 100 requests a minute of the API, of which the failing route gets one. ‘Minutes’ is the time until the alarm, without the minute
 or two until CloudWatch has the metric. A failure without minutes raises no alarm: a graph or a table of the dashboard shows it.
 
-${table(['Failure', 'Minutes', 'Noticed by'], groups.map(rowOf))}
+${table(['Failure', 'Minutes', 'Noticed by', 'Why not by an alarm, or not earlier'], groups.map(rowOf))}
 
 At more than 130 requests a minute of an area, its alarm comes up to two minutes later. An alarm of a route with a latency budget may last
 for an hour after the last failure. Of a route with less than twelve requests an hour, only ‘Failed requests by operation’ shows failures.
@@ -22,8 +22,8 @@ Only \`npx commerce verify\` notices that the deletion protection or the point-i
 
 function rowOf([first, ...more]: Failure[]): (string | number)[] {
   if (!first) return []
-  const { kind, minutes = '', look } = first
+  const { kind, minutes = '', look, reason = '' } = first
   const alarms = new Set([first, ...more].flatMap(({ alarm = [] }) => alarm))
   const names = [...alarms].map((alarm) => `\`${alarm}\``)
-  return [kind, minutes, look ? `‘${look}’` : names.join(', ')]
+  return [kind, minutes, look ? `‘${look}’` : names.join(', '), reason]
 }

@@ -7,20 +7,18 @@ import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 /**
- * A failure, and how somebody learns of it. `before` has the minutes until an alarm when each route and each function had
- * separate alarms, at 100 requests a minute of the API of which the failing route gets one. A test plays each row against the
- * alarm of the template.
+ * A failure, and how somebody learns of it, at 100 requests a minute of the API of which the failing route gets one. A test plays
+ * each row against the alarm of the template.
  */
 export interface Failure {
   kind: string
-  before: number
   /** The alarm that notices it, and its minutes at most. */
   alarm?: string
   minutes?: number
   /** What shows it without an alarm: a graph or a table of the dashboard. */
   look?: string
-  /** What is given up against `before`, and why. */
-  givenUp?: string
+  /** Why it has no alarm, or a late one. */
+  reason?: string
   /** How it shows in metrics, from its first minute on. */
   signals: readonly Signal[]
 }
@@ -58,7 +56,6 @@ const others = routes.filter(({ route }) => !route.latency)
 const ofRequests: readonly Failure[] = [
   {
     kind: 'More than 5 % of all requests fail',
-    before: 1,
     alarm: 'ApiFailing',
     minutes: 1,
     signals: failing('codes', each(30)),
@@ -66,7 +63,6 @@ const ofRequests: readonly Failure[] = [
   ...budgeted.map(
     ({ route }): Failure => ({
       kind: 'A route with a latency budget fails wholly, or its function crashes',
-      before: 3,
       alarm: `${pascalCase(route.operation)}Failing`,
       minutes: 3,
       signals: failing(route.operation, each(1)),
@@ -75,7 +71,6 @@ const ofRequests: readonly Failure[] = [
   ...budgeted.map(
     (entry): Failure => ({
       kind: 'A route with a latency budget fails wholly, or its function crashes',
-      before: 3,
       alarm: `${pascalCase(entry.route.operation)}Failing`,
       minutes: 3,
       signals: crashing(functionOf(entry).name),
@@ -84,7 +79,6 @@ const ofRequests: readonly Failure[] = [
   ...others.map(
     ({ route }): Failure => ({
       kind: 'Another route fails wholly, or 1 % of 100 requests a minute',
-      before: 3,
       alarm: `${pascalCase(areaOf(route))}Failing`,
       minutes: 3,
       signals: failing(watchedAs(route), each(1)),
@@ -93,7 +87,6 @@ const ofRequests: readonly Failure[] = [
   ...others.map(
     (entry): Failure => ({
       kind: 'Any other function behind the gateway crashes',
-      before: 3,
       alarm: 'RequestsUnanswered',
       minutes: 3,
       signals: crashing(functionOf(entry).name),
@@ -102,7 +95,6 @@ const ofRequests: readonly Failure[] = [
   ...[corsPreflight, unknownRoute].map(
     ({ name }): Failure => ({
       kind: 'Any other function behind the gateway crashes',
-      before: 3,
       alarm: 'RequestsUnanswered',
       minutes: 3,
       signals: crashing(name),
@@ -110,16 +102,14 @@ const ofRequests: readonly Failure[] = [
   ),
   {
     kind: 'The function that adds claims to tokens fails',
-    before: 1,
     alarm: 'LoginFailing',
     minutes: 3,
-    givenUp: 'Two minutes: three logins that fail raise it, not one.',
+    reason: 'Three logins that fail raise it, not one.',
     signals: [{ metric: 'Errors', dimensions: { FunctionName: '<LoginAddClaims>' }, at: each(1) }],
   },
   ...others.map(
     (entry): Failure => ({
       kind: 'Another route fails wholly, or 1 % of 100 requests a minute',
-      before: 217,
       alarm: `${pascalCase(areaOf(entry.route))}Failing`,
       minutes: 3,
       signals: [
@@ -136,18 +126,16 @@ const ofRequests: readonly Failure[] = [
   ...others.map(
     ({ route }): Failure => ({
       kind: 'Another route fails one request in 100 minutes',
-      before: 300,
       look: 'Failed requests by operation',
-      givenUp: 'So rare a failure can wait for the morning.',
+      reason: 'So rare a failure can wait for the morning.',
       signals: failing(watchedAs(route), onePercent),
     }),
   ),
   ...routes.map(
     (): Failure => ({
       kind: 'Requests are slow: p95 or p99 above the latency budget, or p99 above 2.5 times p95',
-      before: 11,
       look: 'Latency by operation',
-      givenUp:
+      reason:
         'Nobody can do more about it at night than in the morning. Requests that exceed their time limit fail, and have an alarm.',
       signals: [],
     }),
@@ -167,7 +155,6 @@ const inPart = budgeted.map(({ route }): Failure => {
   const percent = route.operation === 'refunds.create' ? 0.5 : 1
   return {
     kind: 'A route with a latency budget fails 1 % of its requests, or refunds.create 0.5 %',
-    before: 217,
     alarm: `${pascalCase(route.operation)}Failing`,
     minutes: 37,
     signals: [
@@ -195,9 +182,8 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
     return [
       {
         kind: 'A function that a command invokes fails',
-        before: 1,
         look: 'Functions without a route: errors',
-        givenUp: 'The operator who runs the command sees its error.',
+        reason: 'The operator who runs the command sees its error.',
         signals: [errorOf(name)],
       },
     ]
@@ -210,24 +196,21 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
     return [
       {
         kind: 'A function that runs each minute is not invoked, or fails',
-        before: 10,
         alarm: `${id}NotRunning`,
         minutes: 10,
         signals: [invoked(never)],
       },
       {
         kind: 'A function that runs each minute is not invoked, or fails',
-        before: 1,
         alarm: `${id}NotRunning`,
         minutes: 10,
-        givenUp: 'Nine minutes: a single error needs nobody, because the next run repeats the work.',
+        reason: 'A single error needs nobody: the next run repeats the work.',
         signals: [errorOf(name)],
       },
     ]
   }
   const letters: Failure = {
     kind: 'Work fails for good and is a dead letter',
-    before: 1,
     alarm: `${id}DeadLettersPresent`,
     minutes: 1,
     signals: [
@@ -250,18 +233,15 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
       letters,
       {
         kind: 'Changes of the table wait for their function, or it fails',
-        before: 3,
         alarm: `${id}Late`,
         minutes: 3,
         signals: [age((minute) => minute * 60_000)],
       },
       {
         kind: 'Changes of the table wait for their function, or it fails',
-        before: 1,
         alarm: `${id}Late`,
         minutes: 3,
-        givenUp:
-          'Two minutes: the stream repeats a batch that failed, and changes that wait for a minute have an alarm.',
+        reason: 'The stream repeats a batch that failed. Only changes that wait for a minute need somebody.',
         signals: [errorOf(name), age((minute) => minute * 60_000)],
       },
     ]
@@ -277,25 +257,22 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
     {
       kind: `Messages wait in a queue for ${minutes} minutes, or its function fails`,
       // The age is above the limit one minute later, and is seen after another one.
-      before: minutes + 2,
       alarm: `${id}Late`,
       minutes: minutes + 2,
       signals: [waiting],
     },
     {
       kind: `Messages wait in a queue for ${minutes} minutes, or its function fails`,
-      before: 1,
       alarm: `${id}Late`,
       minutes: minutes + 2,
-      givenUp:
-        'Minutes: each message is tried again, so an error needs nobody. What waits too long or failed for good has its alarm, and the graph of errors shows the rest.',
+      reason:
+        'Each message is tried again, so an error needs nobody. What failed for good has an alarm, too.',
       signals: [errorOf(name), waiting],
     },
     ...(source.daily
       ? [
           {
             kind: 'The daily comparison of the ledger does not run',
-            before: 1560,
             alarm: `${id}NotRunning`,
             minutes: 1560,
             signals: [{ metric: 'Invocations', dimensions: { FunctionName: `<${id}>` }, at: never }],
@@ -307,9 +284,8 @@ const ofWork: readonly Failure[] = subscriptions.flatMap(({ name, source }): Fai
 
 const ofSteps: readonly Failure[] = steps.map(({ name }) => ({
   kind: 'A step of an import fails',
-  before: 3,
   look: 'Functions without a route: errors',
-  givenUp: 'The owner of the import gets its failure, and can send the file again: no row is imported twice.',
+  reason: 'The owner of the import gets its failure, and can send the file again: no row is imported twice.',
   signals: [errorOf(name)],
 }))
 
@@ -323,14 +299,12 @@ const alert = (code: string): Signal => ({ metric: 'alerts', dimensions: { code 
 const ofMoney: readonly Failure[] = [
   {
     kind: 'A refund stays pending for 15 minutes',
-    before: 17,
     alarm: 'RefundsPendingLong',
     minutes: 17,
     signals: [age('refunds', seconds)],
   },
   {
     kind: 'A refund is not settled for ten days',
-    before: 14_402,
     alarm: 'RefundsUnsettledLong',
     minutes: 14_402,
     signals: [age('unsettled_refunds', seconds)],
@@ -341,10 +315,9 @@ const ofMoney: readonly Failure[] = [
       ['An account at the provider is lost', 'ProviderAccountLost', 'PROVIDER_ACCOUNT_LOST'],
       ['An item carries an event that it may not carry', 'CarrierRefused', 'CARRIER_REFUSED'],
     ] as const
-  ).map(([kind, alarm, code]): Failure => ({ kind, before: 1, alarm, minutes: 1, signals: [alert(code)] })),
+  ).map(([kind, alarm, code]): Failure => ({ kind, alarm, minutes: 1, signals: [alert(code)] })),
   {
     kind: 'The ledger differs from the provider',
-    before: 1,
     alarm: 'RefundsDiffer',
     minutes: 1,
     signals: [{ metric: 'differences', dimensions: { work: 'refunds' }, at: once(1) }],
@@ -354,29 +327,25 @@ const ofMoney: readonly Failure[] = [
 const ofTheRest: readonly Failure[] = [
   {
     kind: 'The public address does not answer',
-    before: 3,
     alarm: 'PublicAddressSilent',
     minutes: 3,
     signals: [{ metric: 'successful_probes', at: never }],
   },
   {
     kind: 'The key is disabled, its deletion is scheduled, or the table is deleted',
-    before: 1,
     alarm: 'ApiFailing',
     minutes: 1,
     signals: failing('orders.create', each(30)),
   },
   {
     kind: 'The same at night, without a request',
-    before: 1,
     alarm: 'SagasFinishNotRunning',
     minutes: 10,
-    givenUp: 'Nine minutes in which nobody called: the functions that run each minute read the table.',
+    reason: 'Nobody calls. The functions that run each minute read the table, and fail.',
     signals: [errorOf('sagas.finish')],
   },
   {
     kind: 'The bus cannot use its key',
-    before: 1,
     alarm: 'EventBusDeadLettersPresent',
     minutes: 1,
     signals: [
@@ -389,42 +358,36 @@ const ofTheRest: readonly Failure[] = [
   },
   {
     kind: 'The table throttles requests',
-    before: 11,
     alarm: 'TableThrottled',
     minutes: 11,
     signals: [{ metric: 'WriteThrottleEvents', at: each(1) }],
   },
   {
     kind: 'Lambda throttles functions',
-    before: 11,
     alarm: 'FunctionsThrottled',
     minutes: 11,
     signals: [{ metric: 'Throttles', at: each(1) }],
   },
   {
     kind: 'Four fifths of the shared executions are in use',
-    before: 1,
     alarm: 'ConcurrencyHigh',
     minutes: 1,
     signals: [{ metric: 'UnreservedConcurrentExecutions', at: each(1000) }],
   },
   {
     kind: 'The web ACL blocks 300 requests a minute',
-    before: 14,
     alarm: 'RequestsBlocked',
     minutes: 14,
     signals: [{ metric: 'BlockedRequests', at: each(300) }],
   },
   {
     kind: 'No nightly backup completes',
-    before: 1860,
     alarm: 'BackupMissing',
     minutes: 1860,
     signals: [{ metric: 'NumberOfBackupJobsCompleted', at: never }],
   },
   {
     kind: 'No weekly backup completes, without nightly ones',
-    before: 8 * 1440 + 60,
     alarm: 'WeeklyBackupMissing',
     minutes: 8 * 1440 + 60,
     signals: [
@@ -438,54 +401,47 @@ const ofTheRest: readonly Failure[] = [
   },
   {
     kind: 'The service stops sending to a subscriber',
-    before: 1,
     look: 'Alerts',
-    givenUp: 'Only the owner of the subscriber can repair it, and its events are suspended.',
+    reason: 'Only the owner of the subscriber can repair it, and its events are suspended.',
     signals: [alert('SUBSCRIBER_DISABLED')],
   },
   {
     kind: 'Deliveries wait 15 minutes longer than they should',
-    before: 16,
     look: 'Pending refunds and imports: age of the oldest (s)',
-    givenUp:
+    reason:
       'Late retries and suspended events are late anyway. That nothing is delivered has an alarm, and that the sweep does not run.',
     signals: [age('deliveries', seconds)],
   },
   {
     kind: 'An import runs for an hour',
-    before: 61,
     look: 'Pending refunds and imports: age of the oldest (s)',
-    givenUp: 'It ends by itself at its time limit, and its owner can cancel it.',
+    reason: 'It ends by itself at its time limit, and its owner can cancel it.',
     signals: [age('imports', seconds)],
   },
   {
     kind: 'The workflow of an import fails',
-    before: 1,
     look: 'Imports: duration (ms), timeouts, failures',
-    givenUp:
+    reason:
       'The owner of the import gets its failure, and can send the file again: no row is imported twice.',
     signals: [{ metric: 'ExecutionsFailed', at: each(1) }],
   },
   {
     kind: 'More calls than provisioned concurrency',
-    before: 11,
     look: 'Calls beyond provisioned concurrency',
-    givenUp: 'They meet a cold start, and nothing fails.',
+    reason: 'They meet a cold start, and nothing fails.',
     signals: [{ metric: 'ProvisionedConcurrencySpilloverInvocations', at: each(1) }],
   },
   {
     kind: 'A version of the managed rules expires within 30 days',
-    before: 2880,
     look: 'Days until a version of the managed rules expires',
-    givenUp:
+    reason:
       'It can wait for a working day. If nobody looks, AWS uses its default version, and the next deployment that changes the web ACL fails and says so.',
     signals: [{ metric: 'DaysToExpiry', at: each(20) }],
   },
   {
     kind: 'Bounces or complaints reach the rates at which SES reviews an account',
-    before: 60,
     look: 'Mail: bounce and complaint rates',
-    givenUp: 'SES writes to the owner of the account before it stops mails.',
+    reason: 'SES writes to the owner of the account before it stops mails.',
     signals: [{ metric: 'Reputation.BounceRate', at: each(0.1) }],
   },
 ]

@@ -60,6 +60,9 @@ describe('npx commerce verify', () => {
       'replay',
       'mismatch',
       'list',
+      'repeated header',
+      'head',
+      'not modified',
       'rejected signature',
     ])
   })

@@ -6,12 +6,23 @@ import {
 import { route as exportCodes } from '#functions/codes/export-codes/route.ts'
 import { route as createOrder } from '#functions/orders/create-order/route.ts'
 import { route as listOrders } from '#functions/orders/list-orders/route.ts'
+import { route as readOrder } from '#functions/orders/read-order/route.ts'
 import { route as requestOtp } from '#functions/otp/request-otp/route.ts'
 import { findMail } from '#shared/otp/code-mail.ts'
 import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
+import { pathOf } from '#shared/platform/request/route.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
+import type { Settings } from '#shared/settings/register.ts'
 import { reach } from '../stack/reach.ts'
-import { type Checks, received, sendRequest, until, type VerifyTarget } from './requests.ts'
+import {
+  type Checks,
+  type Received,
+  received,
+  sendLines,
+  sendRequest,
+  until,
+  type VerifyTarget,
+} from './requests.ts'
 
 /** More than the gateway accepts. */
 const oversizedBytes = 10 * 1024 * 1024 + 1
@@ -47,6 +58,40 @@ export async function verifyEdge(target: VerifyTarget, { check, checkError, send
     passed,
     `413 ${settings['limits.tooLarge']} for ${expected === null ? 'no origin' : `the origin ${expected}`}`,
   )
+}
+
+/** Returns the order that `verify` creates. */
+export function verifyingOrder(settings: Settings): object {
+  return { cart_id: 'verify', amount_minor: 100, currency: settings['orders.currencies'][0] ?? 'EUR' }
+}
+
+/** Checks what a gateway may change on the way: the headers of a HEAD and of a 304, and a header in two lines. */
+export async function verifyHeaders(id: string, target: VerifyTarget, checks: Checks): Promise<void> {
+  const { check, checkError, mayCheck, send } = checks
+  const { baseUrl, settings, apiKey } = target
+  const { method } = createOrder
+  const lines = {
+    [settings['auth.apiKeyHeader']]: apiKey,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': ['verify-1', 'verify-2'],
+  }
+  const url = `${baseUrl}${pathOf(createOrder, settings)}`
+  const repeated = await sendLines(url, { method, headers: lines }, JSON.stringify(verifyingOrder(settings)))
+  checkError('repeated header', repeated, '400 VALIDATION.idempotency_key.charset')
+  if (!mayCheck('not modified', readOrder)) return
+  const order = await send(readOrder, { id })
+  const head = await send(readOrder, { id, method: 'HEAD' })
+  const { length } = Buffer.from(order.text)
+  const expected = `200 without a body, and the Content-Length ${length} or none`
+  check('head', head, head.status === 200 && [null, `${length}`].includes(lengthOf(head)), expected)
+  const tag = order.headers.get('ETag') ?? ''
+  const same = await send(readOrder, { id, headers: { 'If-None-Match': tag } })
+  const isBare = lengthOf(same) === null && !same.headers.has('Content-Type')
+  check('not modified', same, same.status === 304 && isBare, '304 without Content-Length and Content-Type')
+}
+
+function lengthOf({ headers }: Received): string | null {
+  return headers.get('Content-Length')
 }
 
 /**

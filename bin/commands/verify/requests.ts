@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId, systemClock } from '#shared/platform/base/clock.ts'
 import { apiKeyScopes } from '#shared/platform/identity/authorize.ts'
@@ -62,6 +64,17 @@ export function sendRequest(
   const key = route.idempotency === 'none' ? {} : { 'Idempotency-Key': `verify-${newId(systemClock)}` }
   const headers = { ...key, ...init.headers }
   return received(reach(`${baseUrl}${path}`, { method: route.method, ...init, headers }))
+}
+
+/** Sends a request whose headers may have several lines, which `fetch` would join. */
+export async function sendLines(
+  url: string,
+  init: { method: string; headers: Readonly<Record<string, string | string[]>> },
+  body: string,
+): Promise<Received> {
+  const { request } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
+  const [response] = await once(request(url, init).end(body), 'response')
+  return received(Promise.resolve(new Response(await text(response), { status: response.statusCode })))
 }
 
 export async function received(sent: Promise<Response>): Promise<Received> {

@@ -16,7 +16,14 @@ import { reach } from '../stack/reach.ts'
 import { deleteTenant } from '../tenants/purge-tenant.ts'
 import { sendEvent } from '../webhooks/webhook.ts'
 import { newSigningKey, signingSecret } from '../webhooks/webhook-secret.ts'
-import { verifyEdge, verifyExport, verifyMail, verifyProtection } from './checks-of-aws.ts'
+import {
+  verifyEdge,
+  verifyExport,
+  verifyHeaders,
+  verifyingOrder,
+  verifyMail,
+  verifyProtection,
+} from './checks-of-aws.ts'
 import {
   type Checks,
   checksOf,
@@ -45,6 +52,7 @@ export async function verify(target: VerifyTarget, report: ReportCheck): Promise
   checks.checkError('rejected token', forged, '401 AUTH.invalid_credentials')
   await verifyEdge(target, checks)
   const orderId = checks.mayCheck('create', createOrder) ? await verifyOrder(target, checks) : undefined
+  if (orderId !== undefined) await verifyHeaders(orderId, target, checks)
   await verifyWebhook(orderId, target, checks)
   if (importTypes(target.settings).includes('text/csv')) await verifyImport(target, checks)
   if (target.settings['mail.sender']) await verifyMail(target, checks)
@@ -55,7 +63,7 @@ export async function verify(target: VerifyTarget, report: ReportCheck): Promise
 /** Creates an order, repeats it, changes its payload and lists it. @returns the id of the order */
 async function verifyOrder({ settings }: VerifyTarget, checks: Checks): Promise<string> {
   const { check, checkError, mayCheck, send } = checks
-  const order = { cart_id: 'verify', amount_minor: 100, currency: settings['orders.currencies'][0] ?? 'EUR' }
+  const order = verifyingOrder(settings)
   const key = `verify-${newId(systemClock)}`
   const create = (body: object) => {
     const headers = { 'Idempotency-Key': key, 'Content-Type': 'application/json' }
