@@ -88,6 +88,7 @@ export class OverloadedService {
       const runtime = this.#runtime(clock, tenant)
       return handleRequest(openRequest([this.#endpoints[operation]], request, runtime))
     })
+    if (response?.status === 500) throw new Error(`the model of ${operation} fails: ${response.body}`)
     if (response) return response
     const { max } = settings['errors.retryAfterSeconds']
     return { status: 503, headers: { 'Retry-After': String(max) }, body: undefined }
@@ -133,7 +134,7 @@ export class OverloadedService {
       isBlocked: async () => false,
       remember: this.#remember,
       ...testKeys,
-      environment: ignore,
+      environment: () => 'overload',
     }
   }
 
