@@ -68,8 +68,8 @@ test('the table of a page leaves out partitions of names, and those that togethe
   const page = withPartitions('<!-- partitions -->\n<!-- /partitions -->', [
     loadOf('session', 2, 'read'),
     loadOf('rate', 2),
-    loadOf('cart', 2),
+    loadOf('subscriber', 2),
   ])
-  expect(page).toContain('| `cart` | 16 | a request | 2 write | 8,000 |')
+  expect(page).toContain('| `subscriber` | 1 | a request | 2 write | 500 |')
   expect(page).not.toMatch(/session|rate/)
 })

@@ -48,7 +48,7 @@ const pending = new Set<string>(pendingWork)
 /** The first parts of the keys of names. All load of a name is in one partition. */
 const named = new Set([
   ...['idempotency', 'inbox', 'mail', 'otp', 'rate'],
-  // In one of 16 partitions, by the subscriber.
+  // In one partition, by the subscriber.
   ...['subscriber_health', 'waiting_delivery'],
 ])
 

@@ -103,7 +103,7 @@ describe('a purge', () => {
     let transactions = 0
     const transact: Operator['table']['transact'] = async (changes) => {
       transactions += 1
-      // The block, the start, the order, and some of the 16 partitions of customers come before.
+      // The block, the start, the order, and some of the partitions of customers come before.
       if (transactions === 12) throw new Error('interrupted')
       return service.table.transact(changes)
     }

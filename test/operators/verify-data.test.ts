@@ -127,9 +127,10 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       return { items, promise, about: `refund/${entry.refund_id}` }
     },
     'a payout that two refunds have': () => {
-      const [one, other] = whole.filter((item) => kindOf(item) === 'refund' && paid(item)) as [Item, Item]
+      const one = paidRefund()
       const { account, provider_refund_id } = one
-      const items = changed(other, { account, provider_refund_id })
+      const id = String(first('order').id)
+      const items = and({ ...one, ...keyOf(tenantOf(one), 'refund', id), id })
       const about = `payout/${account}/${provider_refund_id}`
       return { items, promise: 'a payout belongs to one refund', about }
     },

@@ -7,7 +7,7 @@ const requestsOfShard = 2000
 describe.each([1, 4, 16])('more mixed requests of a tenant than its shards take: %i', (shards) => {
   let played: MixedOutcome
   beforeAll(async () => {
-    played = await playMixed({ seed: 1, scale: 0.06 / shards, shards, load: 1.25 })
+    played = await playMixed({ seed: 1, scale: 0.16 / shards, shards, load: 1.25 })
   })
 
   test('succeed in proportion to the shards, within 10 %', () => {

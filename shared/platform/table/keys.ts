@@ -19,7 +19,7 @@ export type Item = Key & Record<string, unknown>
  * - `shard`: the last byte of its id, so a large tenant has as many partitions as the setting storage.shards says, and no
  *   item ever moves
  * - `spread`: the last byte of its id, which names any of 64 shards, whatever the setting says: no request lists these items
- * - `hash`: the hash of its name, up to a `#`; the number of partitions cannot change
+ * - `hash`: the hash of its name, up to a `#`, which names any of 64, too: an order of one of them writes an entry of its cart
  * - `one`: nothing, the tenant has one partition
  *
  * A new entity is one line here, and one in `bin/commands/restore/carried.ts`, which says what a restore does with it.
@@ -73,9 +73,6 @@ export const entities = {
 
 type Partitioning = 'shard' | 'spread' | 'hash' | 'one'
 
-/** The partitions of names. The number can never change, because it places all items. */
-const hashPartitions = 16
-
 export type Entity = keyof typeof entities
 
 /** The entities of which a tenant has one partition. */
@@ -95,12 +92,7 @@ export const byIdIndex = 'by-id'
  * @param shards the number of shards that a list reads; without it, all that can exist
  */
 export function partitionsOf(tenant: string, entity: Entity, shards = maxShards): string[] {
-  const counts: Record<Partitioning, number> = {
-    shard: shards,
-    spread: maxShards,
-    hash: hashPartitions,
-    one: 1,
-  }
+  const counts: Record<Partitioning, number> = { shard: shards, spread: maxShards, hash: maxShards, one: 1 }
   return Array.from({ length: counts[entities[entity]] }, (_, number) => partition(tenant, entity, number))
 }
 
@@ -113,7 +105,7 @@ function numberOf(partitioning: Partitioning, id: string): number {
   if (partitioning === 'one') return 0
   if (partitioning !== 'hash') return shardOf(id)
   const [name = ''] = id.split('#')
-  return hashedOf(name, hashPartitions)
+  return hashedOf(name, maxShards)
 }
 
 interface Shards {
