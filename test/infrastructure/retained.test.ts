@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { replacing } from '#bin/commands/preflight/replaced-data.ts'
 import { behindDomain } from './stage-settings.ts'
 import { type Resource, type Template, templatesOf } from './synthesis.ts'
 
@@ -9,14 +10,8 @@ const stages: [stage: string, Template][] = [
 ]
 // The role with which the gateway logs is a setting of the account, which the next stack sets again.
 const always = ['AWS::ApiGateway::Account', 'AWS::IAM::Role', 'AWS::Lambda::Version']
-const data = [
-  'AWS::Backup::BackupVault',
-  'AWS::Cognito::UserPool',
-  'AWS::DynamoDB::Table',
-  'AWS::KMS::Key',
-  'AWS::S3::Bucket',
-  'AWS::SecretsManager::Secret',
-]
+// Preflight refuses to replace these.
+const data = Object.keys(replacing)
 const isRetained = ({ DeletionPolicy = '' }: Resource) => DeletionPolicy.startsWith('Retain')
 const retained = ({ Resources }: Template) => Object.entries(Resources).filter(([, one]) => isRetained(one))
 

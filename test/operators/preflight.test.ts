@@ -5,6 +5,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { planRollback, rollBack } from '#bin/commands/deployment/rollback.ts'
 import { synthesizedStack } from '#bin/commands/preflight/assembly.ts'
 import { preflight } from '#bin/commands/preflight/preflight.ts'
+import { replacing } from '#bin/commands/preflight/replaced-data.ts'
 import { naming } from '#test/support/naming.ts'
 import { type FakeFunctions, fakeFunctions, recordOf } from './fake-functions.ts'
 
@@ -14,6 +15,10 @@ const keys = [
   { AttributeName: 'pk', KeyType: 'HASH' },
   { AttributeName: 'sk', KeyType: 'RANGE' },
 ]
+const attributes = [
+  { AttributeName: 'pk', AttributeType: 'S' },
+  { AttributeName: 'sk', AttributeType: 'S' },
+]
 
 interface Synthesis {
   environment?: string
@@ -22,6 +27,8 @@ interface Synthesis {
   restored?: string
   /** Properties of the table of the stack. */
   table?: object
+  /** Other resources of the stack, by their logical ids. */
+  resources?: Record<string, { Type: string; Properties?: object }>
   /** The domain from which it sends mails. */
   mail?: string
   tableId?: string
@@ -38,11 +45,13 @@ interface Synthesis {
 }
 
 /** Returns a template with a table, or with one that it adopts. */
-function templateOf({ release = 'v2', restored, table, tableId = 'Table', mail, domain }: Synthesis): object {
-  const Properties = { KeySchema: keys, ...table }
+function templateOf(synthesis: Synthesis): object {
+  const { release = 'v2', restored, table, tableId = 'Table', mail, domain, resources } = synthesis
+  const Properties = { KeySchema: keys, AttributeDefinitions: attributes, ...table }
   const identity = { Type: 'AWS::SES::EmailIdentity', Properties: { EmailIdentity: mail } }
   return {
     Resources: {
+      ...resources,
       ...(restored === undefined && { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } }),
       ...(domain !== undefined && {
         Domain: { Type: 'AWS::ApiGateway::DomainName', Properties: { DomainName: domain } },
@@ -116,13 +125,15 @@ const rollback = async () => rollBack(await planRollback(name, undefined, aws.cl
 const check = (options: Synthesis = {}) => preflight(synthesize(options), aws.clients)
 
 describe('a deployment may start', () => {
-  const index = { GlobalSecondaryIndexes: [{ IndexName: 'by_day' }], AttributeDefinitions: [{}] }
+  const index = {
+    GlobalSecondaryIndexes: [{ IndexName: 'by_day' }],
+    AttributeDefinitions: [...attributes, { AttributeName: 'day', AttributeType: 'N' }],
+  }
 
   test.each<[string, Synthesis, string?]>([
     ['a new release of the same table', {}],
     ['another index, which needs another attribute', { table: index }],
     ['a restored table if CodeDeploy is bypassed, as by a freeze', { restored: 'restored-1', atOnce: true }],
-    ['another key of the table if CodeDeploy is bypassed', { table: { KeySchema: [] }, atOnce: true }],
     ['the restored table that was adopted', { restored: 'restored-1' }, 'restored-1'],
   ])('with %s', async (_, options, table = 'orders-table') => {
     deploy('v1')
@@ -244,7 +255,6 @@ describe('shards of storage.shards', () => {
 })
 
 describe('a deployment is refused', () => {
-  const replaced = (property: string) => `${property} … orders-table`
   const credentials = '111122223333 … us-east-1 … AWS_PROFILE … AWS_REGION'
 
   test.each<[string, Synthesis, string]>([
@@ -253,23 +263,6 @@ describe('a deployment is refused', () => {
       'a gradual rollout of a restored table',
       { restored: 'restored-1' },
       'orders-table … restored-1 … -c freeze=all … -c rollout=bypass',
-    ],
-    [
-      'a gradual rollout of a table of another logical id',
-      { tableId: 'OtherTable' },
-      'orders-table … -c freeze=all … -c rollout=bypass',
-    ],
-    ['another name of the table', { table: { TableName: 'orders' } }, replaced('TableName')],
-    ['another key of the table', { table: { KeySchema: keys.slice(0, 1) } }, replaced('KeySchema')],
-    [
-      'a local index of the table',
-      { table: { LocalSecondaryIndexes: [{ IndexName: 'by_day' }] } },
-      replaced('LocalSecondaryIndexes'),
-    ],
-    [
-      'an import into the table',
-      { table: { ImportSourceSpecification: { InputFormat: 'CSV' } } },
-      replaced('ImportSourceSpecification'),
     ],
     [
       'credentials of another account',
@@ -298,11 +291,71 @@ describe('a deployment is refused', () => {
     expect(await check({ release: 'v1' })).toEqual([expect.stringMatching(naming('v1 … -c release=ID'))])
   })
 
-  test('with a gradual return from a restored table to one of the stack', async () => {
-    deploy('v1')
-    aws.template = templateOf({ restored: 'restored-1' })
-    aws.outputs.TableName = 'restored-1'
-    expect(await check()).toEqual([expect.stringMatching(naming('restored-1 … -c freeze=all'))])
+  describe.each([
+    ['a gradual rollout', {}],
+    ['a rollout at once', { atOnce: true }],
+  ])('whatever the rollout, if data would stay behind: by %s', (_, rollout) => {
+    test.each<[string, Synthesis, string]>([
+      ['a table of another logical id', { tableId: 'OtherTable' }, 'AWS::DynamoDB::Table Table'],
+      ['another name of the table', { table: { TableName: 'orders' } }, 'Table … TableName'],
+      ['another key of the table', { table: { KeySchema: keys.slice(0, 1) } }, 'Table … KeySchema'],
+      [
+        'another type of a key',
+        { table: { AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'N' }] } },
+        'Table … AttributeDefinitions',
+      ],
+      [
+        'a local index of the table',
+        { table: { LocalSecondaryIndexes: [{ IndexName: 'by_day' }] } },
+        'Table … LocalSecondaryIndexes',
+      ],
+      [
+        'an import into the table',
+        { table: { ImportSourceSpecification: { InputFormat: 'CSV' } } },
+        'Table … ImportSourceSpecification',
+      ],
+    ])('with %s', async (_, options, reason) => {
+      deploy('v1')
+      expect(await check({ ...options, ...rollout })).toEqual([expect.stringMatching(naming(reason))])
+    })
+
+    test.each(Object.keys(replacing))('with another logical id of an %s', async (Type) => {
+      deploy('v1')
+      aws.template = templateOf({ resources: { Data: { Type }, Kept: { Type } } })
+      expect(await check({ resources: { Other: { Type }, Kept: { Type } }, ...rollout })).toEqual([
+        expect.stringMatching(naming(`${Type} Data`)),
+      ])
+    })
+
+    test('with another name of a bucket and of a secret, both in one reason', async () => {
+      const named = (name: string) => ({
+        Files: { Type: 'AWS::S3::Bucket', Properties: { BucketName: name, Tags: [name] } },
+        Key: { Type: 'AWS::SecretsManager::Secret', Properties: { Name: name, Description: name } },
+        Pool: { Type: 'AWS::Cognito::UserPool', Properties: { UserPoolName: name } },
+      })
+      deploy('v1')
+      aws.template = templateOf({ resources: named('first') })
+      expect(await check({ resources: named('second'), ...rollout })).toEqual([
+        expect.stringMatching(naming('Files … BucketName … Key … Name')),
+      ])
+    })
+
+    test('with a return from a restored table to a new one of the stack', async () => {
+      deploy('v1')
+      aws.template = templateOf({ restored: 'restored-1' })
+      aws.outputs.TableName = 'restored-1'
+      expect(await check(rollout)).toEqual([
+        expect.stringMatching(naming('restored-1 … storage.restoredTable')),
+      ])
+    })
+
+    test('with a restored table, if another resource is replaced', async () => {
+      const Type = 'AWS::KMS::Key'
+      deploy('v1')
+      aws.template = templateOf({ resources: { Data: { Type } } })
+      const reasons = await check({ restored: 'restored-1', resources: { Other: { Type } }, ...rollout })
+      expect(reasons).toContainEqual(expect.stringMatching(naming(`${Type} Data`)))
+    })
   })
 
   test('with a gradual rollout after a rollback', async () => {

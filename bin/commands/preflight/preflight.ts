@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { DescribeStacksCommand, GetTemplateCommand, type Stack } from '@aws-sdk/client-cloudformation'
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { SESv2Client } from '@aws-sdk/client-sesv2'
@@ -17,6 +16,7 @@ import { stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
 import { existingIdentity, missingServices } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
+import { replacedData } from './replaced-data.ts'
 import { missingExecutions, namesOfOtherStages } from './shared-account.ts'
 
 /** The clients of preflight. */
@@ -50,9 +50,19 @@ const rules: readonly DeploymentRule[] = [
     return `the release ${id} was deployed already, so its functions would get no new version. Synthesize with another id: -c release=ID`
   },
   function sameTable({ template, gradual }, deployed) {
-    const change = gradual ? tableChange(template, deployed) : undefined
-    if (change === undefined) return undefined
-    return `${change}, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass`
+    const adopted = constantOutput(template, 'TableName')
+    if (!gradual || adopted === undefined || adopted === deployed.table) return undefined
+    return `the stack changes from the table ${deployed.table} to ${adopted}, and a gradual rollout would write to two tables. Freeze the stack and synthesize with -c freeze=all, or use -c rollout=bypass`
+  },
+  function adoptedTableKept({ template }, deployed) {
+    const isAdopted = constantOutput(deployed.template, 'TableName') !== undefined
+    if (!isAdopted || constantOutput(template, 'TableName') !== undefined) return undefined
+    return `the stack changes from the table ${deployed.table} to a new, empty one. Name ${deployed.table} in storage.restoredTable, or a table that was restored from it`
+  },
+  function dataKept({ template }, deployed) {
+    const replaced = replacedData(template, deployed.template)
+    if (replaced.length === 0) return undefined
+    return `the deployment replaces what holds data by something new and empty: ${replaced.join('; ')}. Take these changes back`
   },
   function notRolledBack({ gradual }, { releases }) {
     const at = releases.findIndex(({ live }) => live > 0)
@@ -194,27 +204,6 @@ async function stackNamed(StackName: string, { cloudFormation }: Clients): Promi
     if (!(thrown as Error).message.includes('does not exist')) throw thrown
     return undefined
   }
-}
-
-/** Returns how the table of the functions changes, as the start of a sentence. */
-function tableChange(template: Template, { template: before, table }: DeployedRelease): string | undefined {
-  const adopted = constantOutput(template, 'TableName')
-  if (adopted !== undefined)
-    return adopted === table ? undefined : `the stack changes from the table ${table} to ${adopted}`
-  const [own, deployed] = [tableResource(template), tableResource(before)]
-  if (own?.id !== deployed?.id) return `the stack changes from the table ${table} to a new one`
-  const changed = replacing.filter((name) => !isDeepStrictEqual(own?.[name], deployed?.[name]))
-  if (changed.length === 0) return undefined
-  return `the change of ${changed.join(', ')} replaces the table ${table} by a new one`
-}
-
-/** The properties of a table that CloudFormation changes by replacing it. A new attribute of an index is none of them. */
-const replacing = ['TableName', 'KeySchema', 'LocalSecondaryIndexes', 'ImportSourceSpecification'] as const
-
-/** Returns the table that a template creates for the functions; nothing if they use an adopted one. */
-function tableResource({ Resources, Outputs }: Template): Record<string, unknown> | undefined {
-  const { Ref: id } = (Outputs?.TableName?.Value ?? {}) as { Ref?: string }
-  return id === undefined ? undefined : { ...Resources?.[id]?.Properties, id }
 }
 
 /** Returns the value of an output that is a constant of the template. */
