@@ -2,7 +2,7 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { Settings } from '#shared/settings/register.ts'
 
 /** How traffic shifts to a new version of a function: a tenth first and watched by an alarm, or all at once. */
-export type Rollout = 'canary' | 'at_once'
+type Rollout = 'canary' | 'at_once'
 
 /**
  * Reserved concurrency by the name of the function, which is also its maximum. A burst or a partner that hangs takes

@@ -31,7 +31,7 @@ export interface Feed {
 }
 
 /** What one feed learns for another. */
-export interface Links {
+interface Links {
   /** Why messages of queues failed last, by their ids, which dead letters keep. */
   failures: Map<string, { reason: string; attempts: number }>
   /** The ids of messages of the service, by those that the mail service gave their mails. */

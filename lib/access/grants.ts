@@ -43,7 +43,7 @@ export function grant(grantee: IGrantable, actions: readonly string[], resourceA
 }
 
 /** States why a permission on all objects of a folder is not too broad. */
-export function acknowledgeFolder(role: IRole, folder: string, { files }: Pick<Resources, 'files'>): void {
+function acknowledgeFolder(role: IRole, folder: string, { files }: Pick<Resources, 'files'>): void {
   const bucket = files.node.defaultChild as CfnBucket
   const main = Stack.of(files)
   // A nested stack gets the ARN of the bucket as a parameter, which CDK names so.

@@ -132,7 +132,7 @@ function requestTimeout(settings: Settings): Duration {
  * Returns the nested stack of an area (`<area>.<verb>`). Each area has one, because CloudFormation accepts only 500
  * resources in one stack.
  */
-export function stackOfArea(parent: Construct, name: string, description: string): Stack {
+function stackOfArea(parent: Construct, name: string, description: string): Stack {
   const [area = ''] = name.split('.')
   const id = `${pascalCase(area)}Area`
   const existing = parent.node.tryFindChild(id) as NestedStack | undefined

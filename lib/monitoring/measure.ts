@@ -38,4 +38,4 @@ export interface Measure {
   metric(watched: Watched): AnyMetric | undefined
 }
 
-export type AnyMetric = Metric | MathExpression
+type AnyMetric = Metric | MathExpression

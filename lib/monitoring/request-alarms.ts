@@ -15,7 +15,7 @@ import * as measures from './request-measures.ts'
 import { crashes, errorsByCode, failedRequests, slowRequests } from './saved-queries.ts'
 
 /** A p99 above this multiple of the p95 signals tail latency. */
-export const tailRatio = 2.5
+const tailRatio = 2.5
 
 /** The percentage of requests of an interactive route that may fail. */
 const interactivePercent = 0.1

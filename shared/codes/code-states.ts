@@ -5,7 +5,7 @@ import type { Settings } from '../settings/register.ts'
 
 export const codeStates = [...liveStates, 'soft_deleted'] as const
 export type LiveState = (typeof liveStates)[number]
-export type CodeState = (typeof codeStates)[number]
+type CodeState = (typeof codeStates)[number]
 
 export type CodeTrigger = 'update' | 'admin_update' | 'soft_delete' | 'restore' | 'hard_delete' | 'share'
 

@@ -49,7 +49,7 @@ export interface Code extends CodeView {
 }
 
 /** The body of POST /codes. */
-export type NewCode = v.InferOutput<ReturnType<typeof Code.request>>
+type NewCode = v.InferOutput<ReturnType<typeof Code.request>>
 
 type Changeable = 'name' | 'expiry_at' | 'state'
 

@@ -28,7 +28,7 @@ import {
 } from './subscriber-health.ts'
 
 /** The dependencies of an attempt outside of the table. */
-export interface Sending extends Pick<ScheduledWork, 'send'> {
+interface Sending extends Pick<ScheduledWork, 'send'> {
   call: CallSubscriber
   /** Returns the headers that sign a body. @param at milliseconds since 1970 */
   sign(

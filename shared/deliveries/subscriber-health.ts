@@ -27,7 +27,7 @@ export interface SubscriberHealth extends Key {
 }
 
 /** The dependencies of a change of a subscriber's health. */
-export interface HealthContext {
+interface HealthContext {
   table: Table
   settings: Settings
   now(): number

@@ -7,7 +7,7 @@ import { openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 export const operationStates = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
-export type OperationState = (typeof operationStates)[number]
+type OperationState = (typeof operationStates)[number]
 
 /** What moves an operation; `progress` and `request_cancel` keep the state. */
 export type OperationTrigger = 'start' | 'progress' | 'request_cancel' | 'succeed' | 'fail' | 'cancel'

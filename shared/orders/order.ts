@@ -69,7 +69,7 @@ export interface Order extends ViewOf<typeof Order> {
 }
 
 /** The body of POST /v1/orders. */
-export type OrderRequest = v.InferOutput<ReturnType<typeof Order.request>>
+type OrderRequest = v.InferOutput<ReturnType<typeof Order.request>>
 
 /** Creates an order in its first status. created_at is the time in its id. */
 export function placeOrder(request: OrderRequest, id: string, tenant: string, settings: Settings): Order {

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { keyedHash } from '../platform/base/secrets.ts'
 
 /** What the digits of a code depend on besides the key. */
-export interface CodeSource {
+interface CodeSource {
   /** Normalized. A mail that was redirected to another address has other digits, which are worth nothing. */
   email: string
   /** The random value of the code. */

@@ -10,7 +10,7 @@ import { create, inState, type Table, type Write } from '../platform/table/table
 import { otpDelivered } from './otp-events.ts'
 
 /** The content of a mail. */
-export interface MailContent {
+interface MailContent {
   /** Normalized. */
   email: string
 }

@@ -12,7 +12,7 @@ export class ProfileError extends Error {
 
 /** The bases that a profile may extend: sets of answers to everything that no machine and no account decides. */
 export const bases = ['base-1'] as const
-export type Base = (typeof bases)[number]
+type Base = (typeof bases)[number]
 
 /** Returns the values of a base. */
 export function readBase(name: Base): Record<string, unknown> {

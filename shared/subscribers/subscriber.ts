@@ -153,7 +153,7 @@ export function deleteSubscriber({ id, tenant_id: tenant, updated_at }: Subscrib
 }
 
 /** What changes the state of a subscriber. */
-export type SubscriberTrigger = 'pause' | 'resume' | 'disable'
+type SubscriberTrigger = 'pause' | 'resume' | 'disable'
 
 export const subscriberTransitions = transitionsOf<SubscriberTrigger, SubscriberState>({
   pause: { from: ['active'], to: 'paused' },

@@ -28,7 +28,7 @@ export interface InboxItem extends Key {
 }
 
 /** A part of the inbox: the events of partners, or those of Stripe. Events of both may have the same id. */
-export type InboxPart = 'event' | 'stripe'
+type InboxPart = 'event' | 'stripe'
 
 export function inboxKey(eventId: string, part: InboxPart = 'event'): Key {
   return { pk: `inbox#${eventId}`, sk: part }

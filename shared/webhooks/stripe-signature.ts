@@ -21,7 +21,7 @@ export function verifyStripe({ request, secret, now }: SignedRequest): Promise<v
 }
 
 /** Returns the secrets in order. They are separated by spaces during a rotation. */
-export function secretsOf(stored: string): string[] {
+function secretsOf(stored: string): string[] {
   return stored.split(/[\s,]/).filter(Boolean)
 }
 

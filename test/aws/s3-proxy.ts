@@ -3,7 +3,7 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { startHttpServer } from '#test/support/http-server.ts'
 
 /** The fault of one call. */
-export type Fault =
+type Fault =
   /** S3 responds that it is overloaded. The call has no effect. */
   | 'overloaded'
   /** S3 denies access. The call has no effect. */
@@ -13,7 +13,7 @@ export type Fault =
   /** The call has no effect and no response. */
   | 'hang'
 
-export interface S3Call {
+interface S3Call {
   readonly operation: string
   /** The length of the body in bytes. */
   readonly bytes: number

@@ -7,7 +7,7 @@ import type { Meter } from './meter.ts'
 const order = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }
 const editor = { tenant: 'acme', role: 'Editor' }
 /** The optional headers of a request that its events repeat. */
-export const traceHeaders = {
+const traceHeaders = {
   traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   tracestate: 'vendor=value',
   baggage: `shop=${'x'.repeat(495)}`,

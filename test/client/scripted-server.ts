@@ -13,7 +13,7 @@ export type Step = {
   | { hangs: true }
 )
 
-export interface Received {
+interface Received {
   method: string
   url: string
   key: string | undefined

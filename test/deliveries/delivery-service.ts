@@ -20,7 +20,7 @@ import { localSettings } from '#test/support/settings.ts'
 import { newMemoryTable, newTable, openTable } from '#test/support/tables.ts'
 
 /** A call that a subscriber received. */
-export interface Received {
+interface Received {
   subscriber: string
   url: string
   eventId: string

@@ -49,7 +49,7 @@ export interface Deployment extends ServiceFile {
 }
 
 /** A deployment whose functions have versions and aliases, as on AWS. */
-export interface Release {
+interface Release {
   id: string
   /** Settings instead of those of the other deployments. */
   changes?: Record<string, unknown>

@@ -13,7 +13,7 @@ interface Schema {
 }
 
 /** The schemas of the data of a release's events, by name. */
-export type ReleasedEvents = Record<string, Schema>
+type ReleasedEvents = Record<string, Schema>
 
 export function releasedEvents(definitions: readonly EventDefinition[], settings: Settings): ReleasedEvents {
   return Object.fromEntries(

@@ -37,7 +37,7 @@ export interface RecordedCall extends Call {
   consumed: readonly ConsumedCapacity[]
 }
 
-export interface Plan {
+interface Plan {
   readonly when: (call: Call) => boolean
   /** The number of affected calls; 1 if absent, Infinity for all. */
   readonly times?: number

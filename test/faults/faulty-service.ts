@@ -9,7 +9,7 @@ import { startDynamodbProxy } from './dynamodb-proxy.ts'
 import { type Fault, FaultPlans, type Faults, type Injection } from './faults.ts'
 import { faultyTransit } from './memory-faults.ts'
 
-export interface FaultyService extends Service {
+interface FaultyService extends Service {
   clock: MovableClock
   faults: Faults
   /** Fails the call after this many calls (0: the next), and `times` calls in total. */

@@ -19,7 +19,7 @@ export interface FunctionProcess {
   kill(): Promise<void>
 }
 
-export interface Functions {
+interface Functions {
   start(name: string): Promise<FunctionProcess>
   /** Ends all remaining processes. */
   killAll(): Promise<void>

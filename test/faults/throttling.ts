@@ -22,7 +22,7 @@ interface Body extends Member {
 }
 
 /** The limit of a proxy of DynamoDB Local by the capacity of partition keys. */
-export interface Throttling {
+interface Throttling {
   limit: Limit
   capacity: Capacity
   stop: () => void

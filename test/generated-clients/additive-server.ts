@@ -5,10 +5,10 @@ type Json = Record<string, unknown>
 
 /** What a minor version of the API may add to the responses. */
 export const additions = ['nothing', 'fields', 'values', 'an error code'] as const
-export type Addition = (typeof additions)[number]
+type Addition = (typeof additions)[number]
 
 /** A valid call of an operation. */
-export interface Call {
+interface Call {
   operation: string
   tag: string
   /** The values of the required parameters. */

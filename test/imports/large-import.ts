@@ -27,7 +27,7 @@ const folders: Record<ImportStep, string> = {
 }
 
 /** A file of customers, all of them new. */
-export interface LargeFile {
+interface LargeFile {
   tenant: string
   rows: number
   /** The length of a row in bytes, without its line break. */
@@ -40,7 +40,7 @@ export interface LargeImports {
   stop(): Promise<void>
 }
 
-export interface Disturb {
+interface Disturb {
   /** Runs the chunk in another process, in addition. */
   runTwice(): Promise<unknown>
   /** Asks for the cancellation of the import when all chunks that began before this one have ended. */

@@ -8,7 +8,7 @@ import type { Settings } from '#shared/settings/register.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 /** What a function declares to use. */
-export interface Declared {
+interface Declared {
   uses: Set<Right>
   table: TableUse
 }

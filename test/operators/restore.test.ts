@@ -97,7 +97,7 @@ beforeAll(async () => {
   restored = await restore({ at })
 })
 
-describe('npm run restore', () => {
+describe('a restore of the table', () => {
   test('restores the table of the stack to the given time', () => {
     expect(asked[0]).toEqual({
       SourceTableName: before.tableName,

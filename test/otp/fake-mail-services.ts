@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { startHttpServer } from '#test/support/http-server.ts'
 
 /** The handling of a mail. */
-export type MailBehavior =
+type MailBehavior =
   | 'taken'
   | 'refused'
   /** No response. */
@@ -21,7 +21,7 @@ interface Taken {
   }
 }
 
-export interface FakeMailServices {
+interface FakeMailServices {
   endpoint: string
   /** The accepted mails, in order. */
   mails: Taken[]

@@ -1,5 +1,5 @@
 /** A message of a queue with its group. */
-export interface GroupedMessage {
+interface GroupedMessage {
   group: string
   body: string
 }

@@ -23,7 +23,7 @@ const steadySeconds = 14
 const epoch = Date.UTC(2026, 2, 1)
 const tenant = 'acme'
 
-export interface MixedLoad {
+interface MixedLoad {
   seed: number
   /** All capacities and rates as a part of the real ones. */
   scale: number

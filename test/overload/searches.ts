@@ -6,7 +6,7 @@ import { Functions } from './functions.ts'
 import { type Operation, OverloadedService } from './service.ts'
 
 /** One caller of a tenant lists with a filter that nothing matches, beside others who read and list. */
-export interface SearchScenario {
+interface SearchScenario {
   seed: number
   /** A second. */
   searches: number
@@ -14,7 +14,7 @@ export interface SearchScenario {
 }
 
 /** The parts of the requests that succeeded at their first attempt. */
-export interface SearchOutcome {
+interface SearchOutcome {
   reads: number
   lists: number
   searches: number

@@ -16,7 +16,7 @@ export interface StoredRequest {
   body?: unknown
 }
 
-export interface StoredResponse {
+interface StoredResponse {
   status: number
   body?: string
   /** The value of `Idempotency-Status`. */

@@ -83,7 +83,7 @@ export function declaredRuntime<R extends Runtime>(name: string, runtime: R): R 
 }
 
 /** A function or an operation, with what it declares to do with the table. */
-export interface Declaration {
+interface Declaration {
   name: string
   use: TableUse
   /** The file of the declaration. */

@@ -10,7 +10,7 @@ interface BusEntry {
   Resources: string[]
 }
 
-export interface FakeBus extends FakeAws {
+interface FakeBus extends FakeAws {
   /** The accepted events of the bus and messages of queues, in order. */
   events: BusEntry[]
   messages: string[]

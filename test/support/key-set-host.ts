@@ -16,7 +16,7 @@ export async function issuerKey(kid: string): Promise<IssuerKey> {
 }
 
 /** An issuer that publishes its keys on loopback, with the faults that a test sets. */
-export interface KeySetHost {
+interface KeySetHost {
   settings: Settings
   fetched: number
   keys: JWK[]

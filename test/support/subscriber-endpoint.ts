@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { startHttpServer } from './http-server.ts'
 
 /** An event that a subscriber received. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   event_id: string
   /** The header of this name. */
   webhook_id: string

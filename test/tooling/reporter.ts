@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 
 /** The results of a run that jest passes to a reporter, limited to those that the totals need. */
-export interface RunResults {
+interface RunResults {
   readonly numPassedTests: number
   readonly numFailedTests: number
   readonly numPendingTests: number

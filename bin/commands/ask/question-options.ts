@@ -7,7 +7,7 @@ import type { Reach } from './reach.ts'
 const unitSeconds: Readonly<Record<string, number>> = { m: 60, h: 3600, d: 24 * 3600 }
 
 /** @throws InvalidArgumentError for anything but a time in UTC, or a duration such as 90m, 24h or 7d, which is so long ago */
-export function parseTimeOrAgo(text: string): Date {
+function parseTimeOrAgo(text: string): Date {
   const [, count, unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
   if (count !== undefined) return new Date(Date.now() - Number(count) * (unitSeconds[unit] ?? 0) * 1000)
   try {
@@ -30,7 +30,7 @@ export const correlationId = new Option('--correlation-id <id>', 'only of this c
 export const limit = new Option('--limit <number>', 'the most lines').argParser(parseLimit).default(100)
 
 /** What the options of a question give. */
-export interface QuestionOptions {
+interface QuestionOptions {
   from?: Date | undefined
   to?: Date | undefined
   limit: number

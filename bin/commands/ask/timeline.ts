@@ -8,7 +8,7 @@ import type { FoundItem } from './locate.ts'
 import type { LogLine } from './search-logs.ts'
 
 /** What a timeline has an entry for. A `request` is a log line, and a `change` an item after its latest change. */
-export const timelineKinds = [
+const timelineKinds = [
   'request',
   'audit',
   'ledger',
@@ -18,7 +18,7 @@ export const timelineKinds = [
   'mail',
   'dead_letter',
 ] as const
-export type TimelineKind = (typeof timelineKinds)[number]
+type TimelineKind = (typeof timelineKinds)[number]
 
 export interface TimelineEntry {
   /** ISO 8601. */
@@ -152,7 +152,7 @@ export function correlationsOf(item: Item): string[] {
 }
 
 /** Adds the program and the stack to a command. */
-export type CommandOf = (command: string) => string
+type CommandOf = (command: string) => string
 
 export function commandsFor(stack: string | undefined): CommandOf {
   return (command) => `npx commerce ${command}${stack === undefined ? '' : ` --stack ${stack}`}`

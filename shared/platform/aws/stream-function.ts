@@ -21,7 +21,7 @@ export interface StreamContext {
 export const deadLettersVariable = 'DEAD_LETTERS_URL'
 
 /** A dead letter that a function wrote itself. Those of Lambda name a part of the stream instead. */
-export interface SetAside {
+interface SetAside {
   reason: string
   change: DynamoDBRecord
 }

@@ -5,7 +5,7 @@ import { type Item, isEntity, type Key, ownerOf, type PartitionKind } from '../t
 import type { Put } from '../table/table.ts'
 
 /** The data of an event: the id of its subject and the tenant whose subscribers receive it, and more. */
-export type EventData = Record<string, unknown> & { id: string; tenant_id: string }
+type EventData = Record<string, unknown> & { id: string; tenant_id: string }
 
 /** An event of a write, published after the write is committed. */
 export interface OutgoingEvent {
@@ -26,7 +26,7 @@ export interface OutgoingEvent {
 export type StoredEvent = string | { name: string; id?: string; data?: Partial<EventData> }
 
 /** The events of one commit. */
-export interface StoredCommit extends TraceContext {
+interface StoredCommit extends TraceContext {
   /** Distinguishes the commits of an item. Absent on the creation of an item whose key is never used again. */
   id?: string
   /** Milliseconds since 1970. */

@@ -15,7 +15,7 @@ export type Publish = (events: readonly PublishedEvent[]) => Promise<boolean[]>
 export type Carriers = ReadonlyMap<string, ReadonlySet<string>>
 
 /** An event on an item that may not carry it. */
-export interface RefusedEvent {
+interface RefusedEvent {
   type: string
   /** The kind of the item. */
   kind: string
@@ -23,7 +23,7 @@ export interface RefusedEvent {
 }
 
 /** The dependencies of the relay. */
-export interface RelayTargets {
+interface RelayTargets {
   /** The types that this release knows. */
   carriers: Carriers
   publish: Publish

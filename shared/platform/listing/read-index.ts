@@ -38,13 +38,13 @@ export interface KeyRange extends Bounds {
  */
 export type EntryReader = (limit: number, enough: number) => Promise<KeyRangeRead>
 
-export interface IndexEntry {
+interface IndexEntry {
   sortKey: string
   /** Undefined if it is gone or cannot belong to the pagination session. */
   item: Item | undefined
 }
 
-export interface KeyRangeRead {
+interface KeyRangeRead {
   entries: IndexEntry[]
   /** True when nothing of the range is left. */
   exhausted: boolean

@@ -1,7 +1,7 @@
 import { inState, type StateCondition } from './table.ts'
 
 /** The transitions of an entity. Both the check after a read and the condition of a write use the same table. */
-export interface Transitions<Trigger extends string, State extends string> {
+interface Transitions<Trigger extends string, State extends string> {
   /** Returns whether the trigger may move an item that is in this state. */
   allows(trigger: Trigger, from: State): boolean
   /** Returns the same rule as a write condition, with further attributes that must match. */

@@ -32,7 +32,7 @@ const metricsOfService =
 const unfinishedWork = pendingWork.filter((work) => work !== 'registered-subscriber')
 export const minutesOfMonth = 43_800
 /** The polls of an idle queue in a minute: Lambda keeps five, of 20 seconds each. */
-export const pollsOfMinute = 15
+const pollsOfMinute = 15
 
 type Stacks = Readonly<Record<string, Template>>
 

@@ -15,7 +15,7 @@ export function backupsKept(stacks: Readonly<Record<string, Template>>): number 
 }
 
 /** What a stage keeps, and what it does beside each request. */
-export interface KeptData {
+interface KeptData {
   backups: number
   logDays: number
   archiveDays: number

@@ -25,7 +25,7 @@ export interface Measurement {
   latenciesMs: number[]
 }
 
-export interface Contest {
+interface Contest {
   /** The number of each response. */
   answers: Record<string, number>
   rows: number

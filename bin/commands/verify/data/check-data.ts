@@ -37,7 +37,7 @@ const ofSeveral = [
 ] as readonly SharedPromise[]
 
 /** All items of a table, each once. It is read as often as the facts need. */
-export type ReadItems = () => AsyncIterable<Item> | Iterable<Item>
+type ReadItems = () => AsyncIterable<Item> | Iterable<Item>
 
 /** The data to check. */
 export interface CheckedData {
