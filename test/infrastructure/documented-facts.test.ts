@@ -9,7 +9,8 @@ import { idsOf, propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
 const deployment = read('docs/deployment.md')
 const operations = read('docs/operations.md')
-const pages = [read('README.md'), deployment, operations, read('docs/scaling.md')].join('\n')
+const pipeline = read('docs/examples/github-actions.yml')
+const pages = [read('README.md'), deployment, operations, read('docs/scaling.md'), pipeline].join('\n')
 
 const { template, watch } = await templatesOf('prod', { changes: withDomain })
 const unique = (pattern: RegExp, text: string) => [
@@ -20,7 +21,7 @@ describe('the pages on deployment and operation', () => {
   const outputs = [
     ...unique(/output_of (\w+)/g, pages),
     ...unique(/OutputKey=='(\w+)'/g, pages),
-    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|VaultName|ZoneId|BusName|QueueUrl))`/g, pages),
+    ...unique(/`([A-Z]\w+(?:Arn|Record\d?|Target|VaultName|BucketName|ZoneId|BusName|QueueUrl))`/g, pages),
   ]
 
   test.each(outputs)('name the output %s, which the stack has', (name) => {

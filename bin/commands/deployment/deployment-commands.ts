@@ -128,7 +128,7 @@ function defineRestore(define: Define): void {
 function definePreflight(define: Define): void {
   define(
     'preflight',
-    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, a deployment with -c freeze of functions that still have provisioned concurrency, credentials of another account or region than the profile names, a restored table that does not exist, a region without a service that the stack needs, and a mail identity that the account has already. It prints all reasons and exits with 1. For the first deployment of a stack, only the last four apply.',
+    'Check before a deployment whether a synthesized stack can replace the deployed one. It refuses a release id that was used, a new, empty table, user pool, key, bucket, secret or vault in place of the one with the data, a gradual rollout of another table or of a stack that was rolled back, shards that the lists of a release would miss, a deployment with -c freeze of functions that still have provisioned concurrency, credentials of another account or region than the profile names, a restored table that does not exist, a region without a service that the stack needs, and a mail identity that the account has already. It prints all reasons and exits with 1. For the first deployment of a stack, only the last four apply.',
     'preflight --app cdk.out/prod --stack commerce-prod',
   )
     .option('--app <folder>', 'the output of cdk synth', 'cdk.out')
