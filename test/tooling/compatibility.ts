@@ -70,6 +70,8 @@ if (import.meta.main) {
         join(root, `shared/settings/${name}.json`),
         join(root, `test/settings/released/${name}.json`),
       )
+    const schema = 'profile.schema.json'
+    await copyFile(join(root, 'shared/settings', schema), join(root, 'test/settings/released', schema))
     const data = await writeRelease()
     await writeFile(join(root, `test/stored-data/${data.version}.json`), linesOf(data))
   }
