@@ -148,7 +148,10 @@ describe('a web page', () => {
       const { status, headers, body } = await send({ path: api, headers: { Origin } })
       const { error } = JSON.parse(body)
       expect([status, error.code, error.http, error.retryable]).toEqual([403, denied, 403, false])
-      expect([error.message_id, error.correlation_id]).toEqual([messageId(denied), headers['x-correlation-id']])
+      expect([error.message_id, error.correlation_id]).toEqual([
+        messageId(denied),
+        headers['x-correlation-id'],
+      ])
       expect(error.details.message).toContain('cors.allowedOrigins')
     },
   )

@@ -60,7 +60,10 @@ export function conditionalPut(name: string, { item, condition }: Put) {
 }
 
 /** Returns the input of a query of a range. */
-export function rangeQuery(name: string, { partition, low, high }: Pick<Range, 'partition' | 'low' | 'high'>) {
+export function rangeQuery(
+  name: string,
+  { partition, low, high }: Pick<Range, 'partition' | 'low' | 'high'>,
+) {
   return {
     TableName: name,
     KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',

@@ -117,8 +117,7 @@ export function tokenVerifier(
   function checkNonce(claim: unknown, given: string | undefined): void {
     const { mode, header } = settings['auth.nonce']
     if (mode === 'off' || (mode === 'bound' && claim === undefined)) return
-    if (typeof claim !== 'string' || claim === '' || claim !== given)
-      throw invalidToken(['nonce'], header)
+    if (typeof claim !== 'string' || claim === '' || claim !== given) throw invalidToken(['nonce'], header)
   }
 
   return {
@@ -209,7 +208,10 @@ function callerOf(claims: JWTPayload, { tenants, claims: paths }: Issuer, settin
  */
 function invalidToken(claim?: ClaimPath, header?: string): Failure {
   const description = `the token is not valid${claim ? `: claim ${claim.join('.')}` : ''}`
-  return challenge('AUTH.invalid_credentials', description, { ...(claim && { claim }), ...(header && { header }) })
+  return challenge('AUTH.invalid_credentials', description, {
+    ...(claim && { claim }),
+    ...(header && { header }),
+  })
 }
 
 function challenge(code: ErrorCode, description: string, details?: Details): Failure {
