@@ -11,8 +11,10 @@ interface Advice {
   /** The response, in one or two sentences. Impact and response are the description of the alarm. */
   act: string
   queries?: readonly LogQuery[]
-  /** STACK is the name of the stack, T a tenant. */
+  /** Commands that find the cause. STACK is the name of the stack, T a tenant. */
   commands?: readonly string[]
+  /** Commands of the response, which change something. */
+  fixes?: readonly string[]
 }
 
 /** An alarm, which wakes somebody: for what cannot wait until the morning. */

@@ -29,8 +29,11 @@ const protectionAlarms: readonly AlarmDefinition[] = [
     impact: 'The event bus could not encrypt or decrypt events. Their subscribers did not receive them.',
     act: 'Check that the key of the stage is enabled and that its policy names events.amazonaws.com. Then redrive events.relay with the times between which events were lost: it publishes the same events again, to subscribers outside AWS, too, and names those that it cannot rebuild. Then empty the dead-letter queue of the bus, which ends the alarm.',
     commands: [
-      'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
+      "aws cloudwatch get-metric-statistics --namespace AWS/SQS --metric-name NumberOfMessagesSent --dimensions Name=QueueName,Value=QUEUE_NAME --statistics Sum --period 300 --start-time TIME --end-time TIME --query 'Datapoints[?Sum > `0`].Timestamp'",
       'aws sqs list-queues --queue-name-prefix STACK-EventBusDeadLetters',
+    ],
+    fixes: [
+      'npx commerce dead-letters redrive events.relay --from TIME --to TIME --stack STACK',
       'aws sqs purge-queue --queue-url QUEUE_URL',
     ],
     threshold: { measure: measures.deadLettersOf(busName), above: 0 },
@@ -67,15 +70,15 @@ const protectionAlarms: readonly AlarmDefinition[] = [
         query: 'filter action = "BLOCK" | stats count(*) by terminatingRuleId, httpRequest.uri',
       },
     ],
-    commands: ['npx commerce addresses block ADDRESS --stack STACK'],
+    fixes: ['npx commerce addresses block ADDRESS --stack STACK'],
     threshold: { measure: measures.blockedRequests, above: 1000, periods: 3 },
   },
   {
     id: 'BackupMissing',
     impact: 'No backup of the table has completed for 31 hours.',
     act: 'Find out why the latest backup job failed or did not start. Fix that and start a backup by hand. On a new stage the alarm ends with the first backup.',
-    commands: [
-      'aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5',
+    commands: ['aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5'],
+    fixes: [
       'aws backup start-backup-job --backup-vault-name VAULT --resource-arn TABLE_ARN --iam-role-arn ROLE_ARN',
     ],
     // A backup each night has an hour to start and six to complete (lib/data/backups.ts).
@@ -85,8 +88,8 @@ const protectionAlarms: readonly AlarmDefinition[] = [
     id: 'WeeklyBackupMissing',
     impact: 'No backup of the table has completed for eight days.',
     act: 'Find out why the latest backup job failed or did not start. Fix that and start a backup by hand. On a new stage the alarm ends with the first backup.',
-    commands: [
-      'aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5',
+    commands: ['aws backup list-backup-jobs --by-resource-type DynamoDB --max-results 5'],
+    fixes: [
       'aws backup start-backup-job --backup-vault-name VAULT --resource-arn TABLE_ARN --iam-role-arn ROLE_ARN',
     ],
     threshold: { measure: measures.recentWeeklyBackups, below: 1 },

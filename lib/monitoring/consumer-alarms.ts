@@ -21,7 +21,7 @@ export function alarmsOfConsumer(subscription: Subscription): AlarmDefinition[] 
   if ('queue' in source) return alarmsOfQueue(subscription, source)
   return [
     {
-      ...deadLettersPresent(subscription, 'changes', redriveOf(name)),
+      ...deadLettersPresent(subscription, 'changes', name),
       act: 'Fix the error, then redrive the stream within 24 hours: the function handles the failed batches again. Older batches are rebuilt from the table. Duplicates are handled once.',
     },
     {
@@ -65,11 +65,13 @@ function addressSilent({ name }: Subscription): AlarmDefinition {
 function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDefinition[] {
   const { name, impact } = subscription
   const { queue, daily = false } = source
-  const redrive = redriveOf(queue)
   const lateAfter = daily ? 6 * 3600 : 900 + (queue === 'deliveries' ? maxDelaySeconds : 0)
   return [
     {
-      ...deadLettersPresent(subscription, 'messages', redrive),
+      ...deadLettersPresent(subscription, 'messages', queue),
+      ...(queue === 'deliveries' && {
+        act: 'Fix the error, then redrive the queue. Deliveries of a subscriber whose secret needs a lost version of SubscribersSecret end here, too: restore that version first. Endpoints drop what they have received.',
+      }),
       ...(queue === 'webhooks' && {
         act: 'Find the events in the log. NOT_FOUND: the event names a refund or an order that is unknown or of another tenant, so ask its sender. Otherwise fix the error. Then redrive the queue. Duplicates are handled once.',
         queries: failedEvents(name),
@@ -81,12 +83,17 @@ function alarmsOfQueue(subscription: Subscription, source: QueueSource): AlarmDe
       impact: `${impact} Messages have been waiting for ${daily ? 'six hours' : `${lateAfter / 60} minutes`}.`,
       act: `${duringFreeze} find the error in the log and fix it. Failed messages are kept in its dead-letter queue: redrive it afterwards.`,
       queries: errorsInLog(name),
-      commands: [redrive],
+      commands: [failedOf(queue)],
+      fixes: [redriveOf(queue)],
       // Longer than all attempts at one message together, and than the delay before a retry to a subscriber. An older
       // message waits because nothing is handled.
       threshold: { measure: measures.oldestMessageIn(queue), above: lateAfter },
     },
   ]
+}
+
+function failedOf(name: string): string {
+  return `npx commerce dead-letters list ${name} --stack STACK`
 }
 
 function redriveOf(name: string): string {
@@ -97,14 +104,15 @@ function redriveOf(name: string): string {
 function deadLettersPresent(
   { name }: Subscription,
   failed: 'messages' | 'changes',
-  redrive: string,
+  queue: string,
 ): AlarmDefinition {
   return {
     id: `${pascalCase(name)}DeadLettersPresent`,
     impact: `${name} failed permanently to handle ${failed}. They are in its dead-letter queue.`,
     act: 'Fix the error, then redrive the queue. Duplicates are handled once.',
     queries: errorsInLog(name),
-    commands: [redrive],
+    commands: [failedOf(queue)],
+    fixes: [redriveOf(queue)],
     threshold: { measure: measures.deadLettersOf(name), above: 0 },
   }
 }

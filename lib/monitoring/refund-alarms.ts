@@ -28,9 +28,13 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'RefundsPendingLong',
     impact:
       'The service has not finished a refund for 15 minutes. The payment provider does not answer, rejects the service, or it is unknown whether it has paid.',
-    act: 'Find out what delays the refunds, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. If a tenant has ended the access to its account for good, end each refund by what the account shows: `failed` without a payout, else `paid`.',
+    act: 'Find out what delays the refunds, and look up their status at the payment provider. Pay nothing back by hand: the service tries again, each hour at least. A refund with a `provider_refund_id` is accepted: wait for the provider. If a tenant has ended the access to its account for good, end each refund by what the account shows: `paid` with a payout, `failed` if there is none and none is pending.',
     queries: errorsInLog('sagas.finish'),
-    commands: [pendingFor('15m'), settleCommand],
+    commands: [
+      pendingFor('15m'),
+      'npx commerce audit list --tenant T --action refund_failed --from 24h --stack STACK',
+    ],
+    fixes: [settleCommand],
     threshold: { measure: measures.oldestPending('refunds'), above: 900 },
   },
   {
@@ -48,7 +52,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'RefundPaidLate',
     impact:
       'The payment provider paid a refund that it had reported as failed. It is booked, although its caller got a failure and may have refunded the charge again.',
-    act: 'The log names the correlation id, which finds the refund. Compare its ledger entries with the charge at the payment provider, and agree with the tenant what is due.',
+    act: 'The log names the correlation id, which finds the refund. Compare its ledger entries with the charge at the payment provider, and agree with the tenant what is due. The alarm ends within five minutes; the money stays open until then.',
     queries: latePayouts,
     commands: ['npx commerce find CORRELATION_ID --from 24h --stack STACK'],
     threshold: { measure: measures.alertsOf('REFUND_PAID_LATE', 'refunds that were paid late'), above: 0 },
@@ -57,14 +61,10 @@ export const refundAlarms: readonly AlarmDefinition[] = [
     id: 'ProviderAccountLost',
     impact:
       'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
-    act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `failed` without a payout, else `paid`. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
+    act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `paid` with a payout, `failed` if there is none and none is pending. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
     queries: lostAccounts,
-    commands: [
-      tenants,
-      'npx commerce tenants connect T ACCOUNT --stack STACK',
-      'npx commerce refunds list --tenant T --status pending --stack STACK',
-      settleCommand,
-    ],
+    commands: [tenants, 'npx commerce refunds list --tenant T --status pending --stack STACK'],
+    fixes: ['npx commerce tenants connect T ACCOUNT --stack STACK', settleCommand],
     threshold: {
       measure: measures.alertsOf('PROVIDER_ACCOUNT_LOST', 'accounts at the payment provider that were lost'),
       above: 0,

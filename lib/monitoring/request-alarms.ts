@@ -35,7 +35,7 @@ const apiFailing: AlarmDefinition = {
   impact: 'More than 5 % of all requests fail.',
   act: `${duringFreeze} find out which routes fail and with which error codes. Read https://health.aws.amazon.com/health/status for DynamoDB, Lambda and API Gateway: it needs no support plan. ${lastDeployment} Alarms of routes and areas follow it; they end with it.`,
   queries: [savedFor(failedRequests), savedFor(crashes)],
-  commands: [rollback],
+  fixes: [rollback],
   threshold: { measure: measures.failureShareOfApi(5), above: 5 },
 }
 
@@ -45,7 +45,7 @@ const requestsUnanswered: AlarmDefinition = {
   impact: `Functions behind the gateway crash or do not start: callers get a 5xx of the gateway. ${corsPreflight.name}: ${corsPreflight.impact}`,
   act: `${duringFreeze} find out which functions crash. A route with few requests can be among them. ${lastDeployment}`,
   queries: [savedFor(crashes)],
-  commands: [rollback],
+  fixes: [rollback],
   threshold: { measure: measures.unansweredShare(ofArea.window), above: ofArea.percent },
 }
 
@@ -75,7 +75,8 @@ function alarmOfRoute(entry: RouteEntry): AlarmDefinition {
     impact: `${impact} Failures use up the error budget of ${budget} % more than ${times} times as fast as it allows.`,
     act: `Find out which error codes it returns, or why it crashes. ${remedyOf([route])}`,
     queries: queriesOf(operation, functionOf(entry).name),
-    commands: [...commandsOn([route]), rollback],
+    commands: commandsOn([route]),
+    fixes: fixesOf([route]),
     threshold: {
       measure: measures.failureShare(route, window),
       above: Number((times * budget).toFixed(4)),
@@ -94,7 +95,8 @@ function alarmOfArea(area: string, entries: readonly RouteEntry[]): AlarmDefinit
     impact: `Requests of the area ${area} fail: ${all.map(({ operation }) => operation).join(', ')}.`,
     act: `The query names the operation that fails and its error codes. ${remedyOf(all)}`,
     queries: queriesOf(area),
-    commands: [...commandsOn(all), rollback],
+    commands: commandsOn(all),
+    fixes: fixesOf(all),
     threshold: { measure, above: ofArea.percent },
   }
 }
@@ -118,9 +120,14 @@ function commandsOn(all: readonly Route[]): string[] {
   const some = (test: (route: Route) => boolean, command: string) => (all.some(test) ? [command] : [])
   return [
     ...some(({ uses }) => uses.includes('secret.payments'), ledger),
-    ...some(({ auth }) => auth === 'signature', 'npx commerce dead-letters redrive webhooks --stack STACK'),
+    ...some(({ auth }) => auth === 'signature', 'npx commerce dead-letters list webhooks --stack STACK'),
     ...some(({ auth }) => auth === 'bearer', 'npx commerce audit list --tenant T --from 1h --stack STACK'),
   ]
+}
+
+function fixesOf(all: readonly Route[]): string[] {
+  const redrive = 'npx commerce dead-letters redrive webhooks --stack STACK'
+  return [rollback, ...(all.some(({ auth }) => auth === 'signature') ? [redrive] : [])]
 }
 
 /** The latency of requests, and the errors that no alarm counts. */

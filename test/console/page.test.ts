@@ -346,7 +346,7 @@ describe('money', () => {
 
   test.each([
     ['paid', 'succeeded paid'],
-    ['declined', 'failed declined: there is no payout'],
+    ['declined', 'failed refused: there is no payout'],
     ['asked', 'pending the provider has not answered yet'],
     ['waiting', 'pending accepted by the provider, not settled yet'],
     ['reversed', 'reversed paid, and taken back by the provider'],

@@ -3,6 +3,7 @@ import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze/freeze.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import type { Freeze } from '#lib/functions/freeze.ts'
 import { pascalCase } from '#lib/functions/function-names.ts'
+import { naming } from '#test/support/naming.ts'
 import { definedState, type FakeStack, fakeStack, type StackState } from './freezing.ts'
 
 /** Each synthesis is a process. */
@@ -177,6 +178,12 @@ describe('a freeze of all', () => {
     expect(state()).toEqual(kept.all)
     await unfreeze(aws.stack)
     expect(state()).toEqual(defined)
+  })
+
+  test('is not followed by one of writes, which would not open reads', async () => {
+    await run('all')
+    await expect(run('writes')).rejects.toThrow(naming('unfreeze'))
+    expect(state()).toEqual(kept.all)
   })
 
   test('waits until the consumers of the stream are idle', async () => {

@@ -83,7 +83,7 @@ function defineAudit(define: Define): void {
 function defineOperations(define: Define): void {
   define(
     'operations list',
-    'List the imports of a tenant, the latest first, with their counts, rejected rows and errors. Without --tenant it lists the failed ones of all tenants, by the time of the failure.',
+    'List the imports of a tenant, the latest first, with their counts, errors and first 100 rejected rows: the rejects_url of the caller has all. Without --tenant it lists the failed ones of all tenants, by the time of the failure.',
     'operations list --from 24h --stack commerce-prod',
     'operations list --tenant acme --status failed',
   )

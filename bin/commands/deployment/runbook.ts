@@ -12,7 +12,8 @@ const questions = [
     'find KEY_ID --tenant T --from 2026-01-30T00:00:00Z --to 2026-01-31T00:00:00Z',
   ],
   ['which tenants have refunds that are pending for an hour', 'refunds list --to 1h'],
-  ['why an import rejected rows', 'operations list --tenant T --from 24h'],
+  ['why a refund failed', 'audit list --tenant T --action refund_failed --from 24h'],
+  ['why an import rejected rows, the first 100', 'operations list --tenant T --from 24h'],
   ['imports that failed', 'operations list --from 24h'],
   [
     'which deliveries to an endpoint failed, and what it answered',
@@ -50,7 +51,7 @@ needs no deployment, and loses nothing: callers get 503 with \`Retry-After\`, an
 reads go on. \`--all\` stops every request: use it if data is disclosed, or if a key or a token of the service was stolen. Do not
 freeze if requests only fail or are slow. docs/operations.md describes both, and what to do before \`unfreeze\`.
 
-${fenced('sh', 'npx commerce freeze --writes --stack STACK\nnpx commerce freeze --all --stack STACK\nnpx commerce unfreeze --stack STACK')}
+${['freeze --writes', 'freeze --all', 'unfreeze'].map((command) => fenced('sh', `npx commerce ${command} --stack STACK`)).join('\n')}
 # Who causes the load
 
 The dashboard shows the tenants and the anonymous sources with the most requests of the last 15 minutes. A source is a
@@ -77,6 +78,10 @@ The most used and the throttled keys of the table, if \`storage.contributorInsig
 ‘Monitor’ of the table.
 
 # Alarms
+
+Commands under Diagnosis change nothing, those under Response do. \`npx commerce rollback --dry-run --stack STACK\` says what a rollback
+would do. An alarm ends by itself when its measure is within the limit again, as the graph shows; that of a route counts the last
+hour. What failed meanwhile is over when the dead letters are redriven and callers had answers.
 `
 
 /** Returns the command that starts a query over all log groups of the stack. */
@@ -125,30 +130,36 @@ export function runbookOf(stack: string, outputs: Readonly<Record<string, string
 }
 
 function sectionOfAlarm(definition: AlarmDefinition): string {
-  const { id, impact, act, threshold } = definition
+  const { id, impact, act, fixes, threshold } = definition
   return [
     `## ${id}\n`,
     `**Impact:** ${impact}\n`,
     `**When:** ${conditionOf(threshold)}.\n`,
     `**Diagnosis:** the graph ‘${threshold.measure.graph}’ of the dashboard, and:\n\n${diagnosis(definition)}`,
     `**Response:** ${act}\n`,
+    ...commandsOf(fixes),
   ].join('\n')
 }
 
 function sectionOfLook(look: Look): string {
-  const { id, impact, act, graph } = look
+  const { id, impact, act, fixes, graph } = look
   return [
     `## ${id}\n`,
     `**If:** ${impact}\n`,
     `**Look at:** ‘${graph}’ of the dashboard, and:\n\n${diagnosis(look)}`,
     `**Response:** ${act}\n`,
+    ...commandsOf(fixes),
   ].join('\n')
 }
 
-function diagnosis({ queries = [], commands = [] }: AlarmDefinition | Look): string {
+function commandsOf(commands: readonly string[] = []): string[] {
+  return commands.length > 0 ? [fenced('sh', commands.join('\n'))] : []
+}
+
+function diagnosis({ queries = [], commands }: AlarmDefinition | Look): string {
   return [
     ...queries.map((one) => `${logSource(one)}:\n\n${fenced('', one.query.replaceAll(' | ', '\n| '))}`),
-    ...(commands.length > 0 ? [`Commands:\n\n${fenced('sh', commands.join('\n'))}`] : []),
+    ...commandsOf(commands),
   ].join('\n')
 }
 

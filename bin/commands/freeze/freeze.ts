@@ -68,7 +68,7 @@ export function frozenStack(name: string, { access }: Pick<DeployedStack, 'acces
 /**
  * Stops the changes of the table, or all requests. It can be repeated, and `all` can follow `writes`.
  * @returns when the calls in flight have ended, a request was refused and, for `all`, the table's stream is drained
- * @throws Error if that does not happen in time; the freeze stays
+ * @throws Error if that does not happen in time; the freeze stays. Error if `writes` shall follow `all`: only `unfreeze` opens reads
  */
 export async function freeze(
   stack: FrozenStack,
@@ -77,6 +77,9 @@ export async function freeze(
   const { lambda, clock } = stack
   const parts = await partsOf(stack)
   const stopped = [...stoppedFunctions(mode)]
+  const [reader] = [...stoppedFunctions('all')].filter((name) => !stopped.includes(name))
+  if (reader !== undefined && (await isStopped(reader)))
+    throw new Error('reads are stopped, too: run unfreeze before freeze --writes')
   report(`stopping ${stopped.length} functions`)
   let left = stopped
   const areStopped = async () => {
@@ -117,6 +120,12 @@ export async function freeze(
     for (const { name } of streamConsumers) await untilDrained(name)
   }
   return { frozen: mode, time, running_imports: running }
+
+  async function isStopped(name: string): Promise<boolean> {
+    const FunctionName = parts.functionName(name)
+    const { Concurrency } = await lambda.send(new GetFunctionCommand({ FunctionName }))
+    return Concurrency?.ReservedConcurrentExecutions === 0
+  }
 
   async function stop(FunctionName: string): Promise<boolean> {
     try {

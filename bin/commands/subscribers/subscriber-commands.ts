@@ -99,7 +99,7 @@ function defineStates(define: Define): void {
     })
   define(
     'subscribers resume',
-    'Send events again to a subscriber that is paused, or that the service disabled. Its events that are suspended or wait for a retry are sent, or dropped with --skip.',
+    'Send events again to a subscriber that is paused, or that the service disabled. Its suspended events are sent, those that wait for a retry at their time; with --skip both are dropped.',
     'subscribers resume SUBSCRIBER_ID --tenant acme',
     'subscribers resume SUBSCRIBER_ID --tenant acme --skip --yes',
   )

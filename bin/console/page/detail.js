@@ -69,7 +69,7 @@ const descriptions = {
       ['Rows', counts && `${counts.succeeded} imported, ${counts.failed} rejected`],
     ],
     content: [
-      ...(rejects.length > 0 ? [element('h3', {}, 'Rejected rows')] : []),
+      ...(rejects.length > 0 ? [element('h3', {}, rejectedRows(rejects.length, counts))] : []),
       facts(rejects.map(({ row, code, field }) => [`Row ${row}`, [code, field].filter(Boolean).join(': ')])),
     ],
   }),
@@ -385,4 +385,9 @@ function queryOf(path) {
 function longText(text) {
   const start = cut(text, 60)
   return start === text ? code(text) : folded(code(start), code(text))
+}
+
+/** Returns the heading of the rejected rows that are shown: the list of an operation has the first ones only. */
+function rejectedRows(shown, { failed } = { failed: shown }) {
+  return shown < failed ? `Rejected rows, the first ${shown} of ${failed}` : 'Rejected rows'
 }

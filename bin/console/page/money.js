@@ -27,7 +27,7 @@ export function meaningOf({ status, provider_refund_id: payout }) {
   const meanings = {
     pending: payout ? 'accepted by the provider, not settled yet' : 'the provider has not answered yet',
     succeeded: 'paid',
-    failed: payout ? 'the provider accepted it and did not pay' : 'declined: there is no payout',
+    failed: payout ? 'the provider accepted it and did not pay' : 'refused: there is no payout',
     reversed: 'paid, and taken back by the provider',
   }
   return meanings[status] ?? ''
