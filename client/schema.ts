@@ -99,7 +99,7 @@ export interface paths {
     "/codes:export": {
         /**
          * Export discount codes as CSV
-         * @description Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. An API key needs the scope `codes:read`.
+         * @description Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. The file is text/csv, also for a request that accepts only application/json. An API key needs the scope `codes:read`.
          */
         get: operations["exportCodes"];
     };
@@ -169,7 +169,7 @@ export interface paths {
     "/operations/{operation_id}:cancel": {
         /**
          * Cancel an operation
-         * @description Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing. An API key needs the scope `imports:write`.
+         * @description Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing and succeeds, whatever If-Match says. An API key needs the scope `imports:write`.
          */
         post: operations["cancelOperation"];
     };
@@ -220,6 +220,7 @@ export interface components {
             state: string;
         };
         DiscountCodeChanges: {
+            /** @description It is trimmed and put into NFC before its characters are counted. U+0080 to U+009F, U+2028 and U+2029 are rejected, too. */
             name?: string;
             /** Format: date-time */
             expiry_at?: string;
@@ -238,6 +239,7 @@ export interface components {
             id?: string;
             code?: string;
             type?: string;
+            /** @description It is trimmed and put into NFC before its characters are counted. U+0080 to U+009F, U+2028 and U+2029 are rejected, too. */
             name: string;
             /** Format: date-time */
             expiry_at: string;
@@ -255,11 +257,13 @@ export interface components {
             code: string;
             /** @enum {string} */
             type: "percent-10" | "percent-25" | "fixed-500";
+            /** @description It is trimmed and put into NFC before its characters are counted. U+0080 to U+009F, U+2028 and U+2029 are rejected, too. */
             name: string;
             /** Format: date-time */
             expiry_at: string;
         };
         DiscountCodeUpdate: {
+            /** @description It is trimmed and put into NFC before its characters are counted. U+0080 to U+009F, U+2028 and U+2029 are rejected, too. */
             name?: string;
             /** Format: date-time */
             expiry_at?: string;
@@ -297,7 +301,7 @@ export interface components {
             fields?: {
                 [key: string]: components["schemas"]["FieldProblem"];
             };
-            /** @description RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress. */
+            /** @description RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress. CONFLICT.code.not_combinable: gift_card or max_codes. */
             reason?: string;
             /** @description RATE_LIMIT.exceeded: whose requests count: principal, source or tenant. */
             per?: string;
@@ -311,6 +315,8 @@ export interface components {
             required_scopes?: string[];
             /** @description The claim of the token that is missing or not valid, as the names of the objects that it is in and its own. */
             claim?: string[];
+            /** @description With the claim nonce: the header in which the request must repeat it. */
+            header?: string;
             /** @description AUTH.invalid_credentials: the cookie of a session, if the request has no credential. */
             missing_cookie?: string;
             /** @description Responses with WWW-Authenticate: the same text (RFC 9110 11.6.1). API Gateway renames that header. */

@@ -41,6 +41,8 @@ PASSWORD_RESETS = {"AWSCognitoIdentityProviderService." + name for name in ("For
 
 
 FORBIDDEN = "Forbidden"
+# The code of the API for requests that do not reach the service.
+DENIED = "AUTHZ.request.denied"
 FORWARDED_FOR = b"x-forwarded-for"
 
 
@@ -70,7 +72,8 @@ def guarded(app, *, key_id: str, secret: str, ports: list[int], origins: list[st
             raise Refused(FORBIDDEN, "The local AWS is no proxy.")
         is_api = host in loopback and API_PATH.fullmatch(path)
         if "origin" in headers and not (is_api and names.count("origin") == 1 and headers["origin"] in origins):
-            raise Refused(FORBIDDEN, "Web pages of this origin may not call the local run.")
+            message = "Web pages of this origin may not call the local run: cors.allowedOrigins does not list it."
+            raise Refused(DENIED if is_api else FORBIDDEN, message)
         if is_api:
             return receive
         if path.startswith("/_"):
@@ -230,10 +233,18 @@ async def read(receive):
     return body, replay
 
 
+def envelope(refused: Refused, correlation_id: str) -> dict:
+    error = {"code": refused.code, "message_id": "error." + refused.code.lower(), "http": 403, "retryable": False}
+    return {"error": {**error, "correlation_id": correlation_id, "details": {"message": str(refused)}}}
+
+
 async def refuse(scope, send, refused: Refused) -> None:
     headers = {name.decode("latin-1").lower(): sigv4.decode_header_value(value) for name, value in scope["headers"]}
     status, sent, body = 403, {"Content-Type": "application/json"}, json.dumps({"message": str(refused)}).encode()
-    if refused.code != FORBIDDEN:
+    if refused.code == DENIED:
+        sent["X-Correlation-Id"] = str(uuid.uuid4())
+        body = json.dumps(envelope(refused, sent["X-Correlation-Id"])).encode()
+    elif refused.code != FORBIDDEN:
         # SDKs understand the error in the form of their service only.
         service = router.detect_service(scope["method"], scope["path"], headers, {})
         failure = iam_evaluator.AuthError(refused.code, str(refused))

@@ -1,5 +1,5 @@
 import { largestId, smallestId, timestamp } from '../platform/base/clock.ts'
-import { type Failure, fail } from '../platform/base/failure.ts'
+import { fail } from '../platform/base/failure.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
 import { readAll } from '../platform/listing/merge.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -9,29 +9,6 @@ import { asCode } from './code-store.ts'
 /** Returns the file name of an export. @param now milliseconds since 1970 */
 export function exportName(tenant: string, now: number): string {
   return `codes_${tenant}_${timestamp(now).slice(0, 10).replaceAll('-', '')}.csv`
-}
-
-/**
- * Rejects an export with more rows than the limit without reading them. For a file, which ends at the limit anyway, it would
- * double the time.
- * @throws POLICY.export.row_limit
- */
-export async function checkRowLimit(
-  tenant: string,
-  includeDeleted: boolean,
-  { table, settings }: Pick<WorkContext, 'table' | 'settings'>,
-): Promise<void> {
-  const { maxRows } = settings['codes.export']
-  const range = { low: smallestId, high: largestId, limit: maxRows }
-  let rows = 0
-  for (const partition of partitionsOf(tenant, 'code', shardsOf(settings, tenant).reads)) {
-    rows += await table.countRange({ ...range, partition }, includeDeleted ? {} : { soft_deleted: false })
-    if (rows > maxRows) throw tooManyRows(maxRows)
-  }
-}
-
-function tooManyRows(max: number): Failure {
-  return fail('POLICY.export.row_limit', { details: { max, alternative: 'GET /codes' } })
 }
 
 /**
@@ -58,7 +35,9 @@ export async function* exportChunks(
     if (pages > 1) await beforeMore()
     const codes = items.map(asCode).filter(({ soft_deleted }) => includeDeleted || !soft_deleted)
     rows += codes.length
-    if (rows > maxRows) throw tooManyRows(maxRows)
+    if (rows > maxRows) {
+      throw fail('POLICY.export.row_limit', { details: { max: maxRows, alternative: 'GET /codes' } })
+    }
     yield Buffer.from(csvLines(codes.map((code) => columns.map((column) => String(code[column])))))
   }
 }

@@ -5,14 +5,17 @@ import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts
 const maxCharacters = 64
 
 /**
- * The name as the description shows it. Its pattern lets through what the service rejects: PHP knows no `\\u`, and Go no
- * lookahead, and clients that check a pattern refuse every name then.
+ * The name as the description shows it. Its pattern lets through what the service rejects: PHP knows no `\\u`, Go no
+ * lookahead, and clients in PHP match bytes, so a range beyond ASCII would refuse letters.
  */
 const published = v.pipe(
   v.string(),
   characters(1, maxCharacters),
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern rejects these.
   v.regex(/^[^\x00-\x1f\x7f]*$/),
+  v.description(
+    'It is trimmed and put into NFC before its characters are counted. U+0080 to U+009F, U+2028 and U+2029 are rejected, too.',
+  ),
 )
 
 /**

@@ -3,9 +3,8 @@ import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
 import { cartLinesOf, changedCart, findCart } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
-import type { ErrorCode } from '../error-catalog.ts'
 import { timestamp } from '../platform/base/clock.ts'
-import { Denial, fail } from '../platform/base/failure.ts'
+import { Denial, type Details, Failure, fail } from '../platform/base/failure.ts'
 import type { Decision, Revisable } from '../platform/idempotency/decision.ts'
 import { tenantReachOf } from '../platform/identity/authorize.ts'
 import { sessionIssuer } from '../platform/identity/session.ts'
@@ -69,7 +68,7 @@ export async function verifyDiscount(request: Verification, context: Context): P
   if (cartId !== undefined) return verifyOnCart(request, { code, cart, lines }, context)
   const priced = priceCode(code, now(), settings)
   return typeof priced === 'string'
-    ? notApplied({ request, reason: priced }, context)
+    ? notApplied({ request, failure: fail(priced) }, context)
     : ok({ applied: true, amount: 0 })
 }
 
@@ -96,7 +95,7 @@ async function verifyOnCart(
   const present = await usableCodes(cart, { table, settings, now: now() }, code)
   const others = present.filter((one) => one.code !== text)
   const verified = applicable(found, others, context)
-  const codes = typeof verified === 'string' ? others : withCode(verified, present)
+  const codes = verified instanceof Failure ? others : withCode(verified, present)
   const after = { ...cart, version: cart.version + 1 }
   const { discounts, events } = discountsOf(after, codes, { settings, correlationId: correlation.id })
   const isChanged = events.length > 0 || discounts.length < (cart.discounts?.length ?? 0)
@@ -108,25 +107,31 @@ async function verifyOnCart(
       verifyOnCart(request, { ...found, cart: existing as Cart | undefined }, context),
   }
   const effects = isChanged ? change : {}
-  if (typeof verified === 'string') return notApplied({ request, reason: verified, effects }, context)
+  if (verified instanceof Failure) return notApplied({ request, failure: verified, effects }, context)
   const discount = discounts.find((one) => one.code === text)
   return discount
     ? ok({ applied: true, amount: discount.amount_minor }, effects)
-    : notApplied({ request, reason: 'POLICY.code.currency', effects }, context)
+    : notApplied({ request, failure: fail('POLICY.code.currency'), effects }, context)
 }
 
-/** Returns a code with its pricing rule, or the reason why it cannot be on a cart with the other codes. */
+/** Returns a code with its pricing rule, or why it cannot be on a cart with the other codes. */
 function applicable(
   { code, lines }: Found,
   others: readonly PricedCode[],
   { settings, now }: Pick<Context, 'settings' | 'now'>,
-): PricedCode | ErrorCode {
+): PricedCode | Failure {
   const priced = priceCode(code, now(), settings)
-  if (typeof priced === 'string') return priced
-  const isFull = others.length >= settings['discount.combination'].maxCodes
+  if (typeof priced === 'string') return fail(priced)
+  const { maxCodes: max } = settings['discount.combination']
+  if (others.length >= max) return notCombinable({ reason: 'max_codes', max })
   const hasGiftCard = lines.some(({ kind }) => kind === 'giftcard')
-  const isCombinable = !isFull && (!hasGiftCard || priced.pricing.combinable_with_gift_card)
-  return isCombinable ? priced : 'CONFLICT.code.not_combinable'
+  return hasGiftCard && !priced.pricing.combinable_with_gift_card
+    ? notCombinable({ reason: 'gift_card' })
+    : priced
+}
+
+function notCombinable(details: Details): Failure {
+  return fail('CONFLICT.code.not_combinable', { details })
 }
 
 /** Adds a code unless it is among those on the cart. */
@@ -160,7 +165,7 @@ function isSubject(
 
 interface Rejected {
   request: Verification
-  reason: ErrorCode
+  failure: Failure
   /** The change of the cart, if its discounts change. */
   effects?: Revisable<Decision<Discount>>
 }
@@ -170,7 +175,7 @@ interface Rejected {
  * response, so guessing does not reveal which codes exist.
  */
 function notApplied(
-  { request, reason, effects = {} }: Rejected,
+  { request, failure, effects = {} }: Rejected,
   context: Pick<Context, 'scope' | 'correlation' | 'settings' | 'now' | 'newId'>,
 ): Decision<Discount> {
   const { scope, correlation, settings } = context
@@ -178,12 +183,12 @@ function notApplied(
     tenant_id: scope.tenant,
     cart_id: request.cartId ?? null,
     code: request.text,
-    error_code: reason,
+    error_code: failure.code,
     correlation_id: correlation.id,
   })
   const { writes = [eventCarrier(context)], events = [] } = effects
   const all = { ...effects, writes, events: [event, ...events] }
-  if (reason === 'CONFLICT.code.not_combinable') return rejection(fail(reason), all)
+  if (failure.code === 'CONFLICT.code.not_combinable') return rejection(failure, all)
   if (settings['discount.rejection'].status === 404) return rejection(fail('NOT_FOUND.code'), all)
   return ok({ applied: false, amount: 0 }, all)
 }

@@ -12,7 +12,7 @@ import {
   subject,
 } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
-import { currencyCode, utc } from '../platform/formats/text.ts'
+import { currencyCode, utc, wholeNumber } from '../platform/formats/text.ts'
 import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
@@ -42,7 +42,7 @@ export const Order = defineResource({
       view: v.string(),
     },
     amount_minor: {
-      request: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(maxAmountMinor)),
+      request: wholeNumber(0, maxAmountMinor),
       view: v.pipe(v.number(), v.integer()),
     },
     currency: {

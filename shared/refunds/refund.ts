@@ -4,7 +4,7 @@ import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { defineResourceEvent, resourceEvent } from '../platform/events/event-definition.ts'
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
-import { currencyCode, utc } from '../platform/formats/text.ts'
+import { currencyCode, utc, wholeNumber } from '../platform/formats/text.ts'
 import type { Key } from '../platform/table/keys.ts'
 import { describedAs } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
@@ -26,7 +26,7 @@ export const Refund = defineResource({
       view: v.string(),
     },
     amount: {
-      request: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+      request: wholeNumber(1),
       view: v.pipe(v.number(), v.integer()),
     },
     status: v.picklist(refundStatuses),

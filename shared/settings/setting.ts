@@ -30,7 +30,7 @@ export function setting<const Schema extends v.GenericSchema>(
 }
 
 export function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
-  return v.pipe(v.number(), v.safeInteger(), v.minValue(min), v.maxValue(max))
+  return v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max))
 }
 
 /** @param expected the expected text, for the message of a value that does not match */

@@ -3,6 +3,7 @@ import { type Cart, type CartFacts, CartId, type EventPosition, isPriced } from 
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
+import { wholeNumber } from '../platform/formats/text.ts'
 import type { Item } from '../platform/table/keys.ts'
 import { create, replace, type Table } from '../platform/table/table.ts'
 import { openPoint } from '../settings/per-settings.ts'
@@ -10,7 +11,7 @@ import type { Settings } from '../settings/register.ts'
 import { eventData, type Handled, type Handler, type HandlerContext } from './handler.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
-const amount = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
+const amount = wholeNumber(0)
 const currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/))
 /** The table stores no lone surrogates. */
 const text = v.pipe(

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { isId, timestamp } from '../platform/base/clock.ts'
+import { wholeNumber } from '../platform/formats/text.ts'
 import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -13,7 +14,7 @@ export const stripeEvent = perSettings(() => {
   const fields = {
     id: name,
     type: name,
-    created: v.pipe(v.number(), v.safeInteger(), v.minValue(0), v.maxValue(lastSecond)),
+    created: wholeNumber(0, lastSecond),
     livemode: v.boolean(),
     account: v.exactOptional(name),
     data: v.pipe(

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { correlationIdPattern, traceparentPattern } from '../platform/base/correlation.ts'
-import { utcInstant } from '../platform/formats/text.ts'
+import { utcInstant, wholeNumber } from '../platform/formats/text.ts'
 import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
@@ -10,7 +10,7 @@ const correlationId = perSettings((settings) =>
   v.pipe(v.string(), v.regex(correlationIdPattern(settings)), openPoint('requests.correlationId')),
 )
 
-const number = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
+const number = wholeNumber(1)
 /** Some senders write `v1` for 1. The description shows the number: clients could generate no plain type for both. */
 const Version = v.pipe(
   v.union([number, v.pipe(v.string(), v.regex(/^v[1-9]\d{0,8}$/))]),

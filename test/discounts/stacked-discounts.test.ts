@@ -52,6 +52,7 @@ describe('several codes on one cart', () => {
     for (const name of ['ONE', 'TWO']) await limited.verify(tenant, name, onCart)
     const { status, json } = await limited.verify(tenant, 'THREE', onCart)
     expect(outcome({ status, json })).toBe('409 CONFLICT.code.not_combinable')
+    expect(json.error.details).toEqual({ reason: 'max_codes', max: 2 })
     expect((await limited.verify(tenant, 'TWO', onCart)).status).toBe(200)
   })
 })

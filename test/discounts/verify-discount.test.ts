@@ -50,6 +50,7 @@ describe('a code on a cart', () => {
     await sendEvent('giftcard.applied', { id: 'c1', tenant_id: 'carded', giftcard_id: 'g1', amount: 5 })
     const refused = await verify('carded', 'ALONE', { 'X-Cart-Id': 'c1' })
     expect(outcome(refused)).toBe('409 CONFLICT.code.not_combinable')
+    expect(refused.json.error.details).toEqual({ reason: 'gift_card' })
     expect((await verify('carded', 'BOTH', { 'X-Cart-Id': 'c1' })).json).toEqual({
       applied: true,
       amount: 250,

@@ -178,6 +178,14 @@ describe('a nonce', () => {
     const changes = { 'auth.nonce': modes[mode] } as Partial<Settings>
     expect(await outcome({ claims: { nonce } }, changes, given)).toBe(expected)
   })
+
+  test('that is not sent is named with its header', async () => {
+    const token = await tokenFor({ claims: { nonce: 'n' } }, localSettings, now)
+    const { header } = localSettings['auth.nonce']
+    await expect(verify(verifierOf(), `Bearer ${token}`)).rejects.toMatchObject({
+      details: { claim: ['nonce'], header },
+    })
+  })
 })
 
 describe('a rejection', () => {

@@ -15,7 +15,7 @@ import { declaredUses } from './declared-uses.ts'
 const code: Record<TableCall, RegExp> = {
   get: /\btable\d*\.get\(/,
   getMany: /\btable\d*\.getMany\(/,
-  query: /\btable\d*\.(readRange|countRange)\(/,
+  query: /\btable\d*\.readRange\(/,
   find: /\btable\d*\.findById\(/,
   put: /\btable\d*\.put\(|\bitem\b[^;]*\bcondition:/,
   update: /\bupdate: (?!\{)[\w.]+[,(]/,

@@ -13,6 +13,7 @@ import { installEngine, isEngineInstalled } from '#bin/local/engine-install.ts'
 import type { LocalAws } from '#bin/local/environment.ts'
 import { directoryOf } from '#bin/local/local-service.ts'
 import { checkPrerequisites } from '#bin/local/prerequisites.ts'
+import { messageId } from '#shared/error-catalog.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import { type AwsRequest, signedHeaders } from '#test/support/signed-request.ts'
@@ -135,6 +136,8 @@ describe('a host', () => {
 })
 
 describe('a web page', () => {
+  const denied = 'AUTHZ.request.denied'
+
   test.each([page])('of %s may call the API', async (Origin) => {
     expect((await send({ path: api, headers: { Origin } })).status).toBe(404)
   })
@@ -142,7 +145,14 @@ describe('a web page', () => {
   test.each(['https://evil.example', 'null', `${page}.evil.example`, 'http://127.0.0.1:5173', ''])(
     'of %p may not call the API',
     async (Origin) => {
-      expect((await send({ path: api, headers: { Origin } })).status).toBe(403)
+      const { status, headers, body } = await send({ path: api, headers: { Origin } })
+      const { error } = JSON.parse(body)
+      expect([status, error.code, error.http, error.retryable]).toEqual([403, denied, 403, false])
+      expect([error.message_id, error.correlation_id]).toEqual([
+        messageId(denied),
+        headers['x-correlation-id'],
+      ])
+      expect(error.details.message).toContain('cors.allowedOrigins')
     },
   )
 

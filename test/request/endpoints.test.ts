@@ -575,6 +575,10 @@ describe('a request', () => {
     expect(problemsOf(malformed)).toMatchObject({ tenant: { reason: 'format', regex: expect.any(String) } })
   })
 
+  test('of a route without a caller names no tenant', async () => {
+    expect(outcome(await service.call({ path: '/exports?tenant=acme' }))).toBe('400 VALIDATION.field.unknown')
+  })
+
   test('of a route without a rule is denied', async () => {
     expect(outcome(await service.call({ path: '/unlisted', as: editor }))).toBe('403 AUTHZ.role.denied')
   })

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals'
 import * as v from 'valibot'
-import { characters, dateTimePattern, Email, instant, utcInstant } from '#shared/platform/formats/text.ts'
+import {
+  characters,
+  dateTimePattern,
+  Email,
+  instant,
+  utcInstant,
+  wholeNumber,
+} from '#shared/platform/formats/text.ts'
 import { invalidFields } from '#shared/platform/request/invalid-fields.ts'
 import { localSettings } from '#test/support/settings.ts'
 
@@ -47,12 +54,14 @@ describe('the problem with a field', () => {
   const pair = v.pipe(text, characters(2, 3))
   const number = v.number()
   const never = v.check<string>(() => false)
-  const whole = v.pipe(number, v.safeInteger())
+  const whole = wholeNumber(1)
   const list = v.picklist(['able', 'c'])
   const noTime = (actual: number) => ({ reason: 'no_such_time', actual })
   const type = (expected: string, actual: string) => ({ reason: 'type', type: expected, actual })
   const short = { reason: 'too_short', actual: 1 }
   const long = { reason: 'too_long', max: 2, actual: 3 }
+  const small = { reason: 'too_small', min: 1 }
+  const inexact = { reason: 'too_large', max: 2 ** 53 - 1, actual: 2 ** 53 }
   const charset = { reason: 'charset', regex: '^\\P{Cs}*$', actual: 1 }
   const utcRequired = { reason: 'utc_required', regex: 'Z$', actual: 25 }
   const pattern = dateTimePattern.source
@@ -74,7 +83,8 @@ describe('the problem with a field', () => {
       'enum',
       { reason: 'not_allowed', allowed: ['a'], actual: 1 },
     ],
-    ['a number of a list of texts', list, 1, 'type', { reason: 'type', actual: 'number' }],
+    ['a number of a list of texts', list, 1, 'type', { ...type('string', 'number'), allowed: ['able', 'c'] }],
+    ['null for a text of a list', list, null, 'type', { ...type('string', 'null'), allowed: ['able', 'c'] }],
     ['a pattern', v.pipe(text, v.regex(/^a$/)), 'b', 'format', { reason: 'format', regex: '^a$', actual: 1 }],
     ['a character set', v.pipe(text, never), 'b', 'format', charset],
     ['a day that does not exist', instant, '2030-02-30T00:00:00Z', 'format', noTime(20)],
@@ -96,6 +106,10 @@ describe('the problem with a field', () => {
     ['null', number, null, 'type', type('number', 'null')],
     ['an array', number, [], 'type', type('number', 'array')],
     ['a fraction', whole, 1.5, 'type', { reason: 'integer', integer: true, actual: 1.5 }],
+    ['a text for an integer', whole, '1', 'type', { ...type('number', 'string'), integer: true }],
+    ['a small integer', whole, 0, 'range', { ...small, actual: 0 }],
+    ['an integer that no double holds exactly', whole, 2 ** 53, 'range', inexact],
+    ['an integer far below its minimum', whole, -(2 ** 53), 'range', { ...small, actual: -(2 ** 53) }],
   ])('%s', (_, schema, field, rule, problem) => {
     const code = `VALIDATION.field.${rule}`
     expect(problemsOf(v.strictObject({ field: schema }), { field })).toEqual([

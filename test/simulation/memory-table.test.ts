@@ -23,13 +23,6 @@ type Command =
   | { call: 'get'; key: Key }
   | { call: 'getMany'; keys: Key[] }
   | { call: 'readRange'; partition: string; low: string; high: string; descending: boolean; limit: number }
-  | {
-      call: 'countRange'
-      partition: string
-      low: string
-      high: string
-      matches: Record<string, string | number>
-    }
   | { call: 'findById'; id: string }
   | { call: 'transact'; changes: Change[] }
   | { call: 'put'; item: Item; condition: Condition | 'none' }
@@ -107,13 +100,6 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     descending: fc.boolean(),
     limit: fc.integer({ min: 1, max: 4 }),
   }),
-  fc.record({
-    call: fc.constant('countRange' as const),
-    partition,
-    low: sortKey,
-    high: sortKey,
-    matches: fc.dictionary(oneAttribute, scalar, { maxKeys: 2 }),
-  }),
   fc.record({ call: fc.constant('findById' as const), id }),
   fc.record({
     call: fc.constant('transact' as const),
@@ -153,8 +139,6 @@ async function outcomeOf(table: Table, one: Command): Promise<unknown> {
         return (await table.getMany(one.keys)).toSorted(byKey)
       case 'readRange':
         return await table.readRange(one)
-      case 'countRange':
-        return await table.countRange({ ...one, limit: 10 }, one.matches)
       case 'findById':
         return await table.findById('order', one.id)
       case 'transact':

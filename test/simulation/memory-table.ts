@@ -78,16 +78,6 @@ export function memoryTable(store: MemoryStore, access: TableAccess, transit: Tr
       return send(call, [readCapacity(range.partition)])
     },
 
-    countRange({ limit: _, ...range }, matches) {
-      const whole = { ...range, descending: false, limit: Number.MAX_SAFE_INTEGER }
-      const effect = () =>
-        store
-          .readRange(whole)
-          .items.filter((item) => Object.entries(matches).every(([name, value]) => item[name] === value))
-          .length
-      return send({ name: 'read-range', input: whole, effect }, [readCapacity(range.partition)])
-    },
-
     async findById(entity, id) {
       const call = { name: 'find-by-id', input: id, effect: () => store.findIndexed(id) }
       const keys = await send(call, [readCapacity(id)])

@@ -62,7 +62,6 @@ test('every call of the table is checked', async () => {
     get: () => table.get(key),
     getMany: () => table.getMany([key]),
     query: () => table.readRange({ ...range, descending: false }),
-    'query to count': () => table.countRange(range, {}),
     find: () => table.findById('order', 'x'),
     put: () => table.put(put),
     'put in a transaction': () => table.transact([put]),

@@ -25,10 +25,6 @@ export function watchedTable(table: Table, onAccess: OnAccess): Table {
       access('query', range.partition)
       return table.readRange(range)
     },
-    async countRange(range, matches) {
-      access('query', range.partition)
-      return table.countRange(range, matches)
-    },
     async findById(entity, id) {
       onAccess('find', entity)
       return table.findById(entity, id)

@@ -140,44 +140,6 @@ describe('a read of a range', () => {
   })
 })
 
-describe('a count of a range', () => {
-  const counted = { partition: key.pk, low: 'a', high: 'b', limit: 3 }
-  const query = {
-    TableName: name,
-    ConsistentRead: false,
-    Limit: 1000,
-    KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
-    ExpressionAttributeValues: marshall({ ':partition': key.pk, ':low': 'a', ':high': 'b' }),
-    Select: 'COUNT',
-  }
-
-  test('continues while there are no more than the limit', async () => {
-    const next = marshall(key)
-    responses = [{ Count: 2, LastEvaluatedKey: next }, { Count: 1, LastEvaluatedKey: next }, { Count: 0 }]
-    expect(await table.countRange(counted, {})).toBe(3)
-    const again = { ...query, ExclusiveStartKey: next }
-    expect(inputs()).toEqual([query, again, again])
-  })
-
-  test('stops above the limit', async () => {
-    responses = [{ Count: 4, LastEvaluatedKey: marshall(key) }]
-    expect(await table.countRange(counted, {})).toBe(4)
-    expect(sent).toHaveLength(1)
-  })
-
-  test('is of items with these values', async () => {
-    responses = [{ Count: 0 }]
-    await table.countRange(counted, { state: 'active', soft_deleted: false })
-    expect(inputs()).toMatchObject([
-      {
-        FilterExpression: '#n0 = :v0 AND #n1 = :v1',
-        ExpressionAttributeNames: { '#n0': 'state', '#n1': 'soft_deleted' },
-        ExpressionAttributeValues: { ':v0': { S: 'active' }, ':v1': { BOOL: false } },
-      },
-    ])
-  })
-})
-
 describe('a search by id', () => {
   test('queries the index and picks the entity', async () => {
     const keys = [{ pk: 'refund#acme#0', sk: '1' }, key]
@@ -481,7 +443,6 @@ describe('a partition that throttles', () => {
     get: (pk) => table.get(inPartition(pk)),
     getMany: (pk) => table.getMany([inPartition(pk)]),
     readRange: (pk) => table.readRange(range(pk)),
-    countRange: (pk) => table.countRange(range(pk), {}),
   } satisfies Record<string, (pk: string) => Promise<unknown>>
   const writes = {
     put: (pk) => table.put({ item: inPartition(pk), condition: 'none' }),

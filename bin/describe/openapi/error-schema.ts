@@ -67,7 +67,7 @@ export const errorSchema: Json = opened({
             reason: {
               type: 'string',
               description:
-                'RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress.',
+                'RATE_LIMIT.exceeded, except on anonymous operations: what is limited, such as requests, failures or operations_in_progress. CONFLICT.code.not_combinable: gift_card or max_codes.',
             },
             per: {
               type: 'string',
@@ -91,6 +91,10 @@ export const errorSchema: Json = opened({
               ...texts,
               description:
                 'The claim of the token that is missing or not valid, as the names of the objects that it is in and its own.',
+            },
+            header: {
+              type: 'string',
+              description: 'With the claim nonce: the header in which the request must repeat it.',
             },
             missing_cookie: {
               type: 'string',

@@ -4,9 +4,6 @@ import type { Settings } from '#shared/settings/register.ts'
 
 export type Json = Record<string, unknown>
 
-/** The integers that a JSON number represents exactly. */
-const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
-
 /** Returns a schema of the code as JSON Schema 2020-12. Parts decided by a profile carry `x-open-point`. */
 export function jsonSchema(schema: v.GenericSchema): Json {
   const { $schema: _, ...converted } = toJsonSchema(schema as never, {
@@ -21,7 +18,6 @@ export function jsonSchema(schema: v.GenericSchema): Json {
     overrideAction: ({ valibotAction, jsonSchema: soFar }) => {
       const action = valibotAction as unknown as { type: string; requirement: { min: number; max: number } }
       const { published } = (valibotAction as { metadata?: { published?: v.GenericSchema } }).metadata ?? {}
-      if (action.type === 'safe_integer') return { ...safe, ...soFar, type: 'integer' } as never
       if (action.type === 'characters')
         return { ...soFar, minLength: action.requirement.min, maxLength: action.requirement.max } as never
       // The pattern is internal to the library; callers need the format.

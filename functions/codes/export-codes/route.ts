@@ -11,7 +11,7 @@ export const route = defineRoute({
   path: '/codes:export',
   summary: 'Export discount codes as CSV',
   description:
-    'Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it.',
+    'Returns the codes of a tenant as a CSV file, oldest first. If the file is too large for a response, the response redirects to a short-lived link to it. Cells that a spreadsheet would run as formulas are prefixed with an apostrophe; an import removes it. The file is text/csv, also for a request that accepts only application/json.',
   auth: 'bearer',
   access: 'transfer',
   scope: 'codes:read',

@@ -11,7 +11,7 @@ export const route = defineRoute({
   path: (settings) => `/operations/{operation_id}:${settings['operations.cancel'].verb}`,
   summary: 'Cancel an operation',
   description:
-    'Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing.',
+    'Stops an operation after its work in progress. The operation ends as canceled, with the counts of its completed work. Canceling an ended operation, or canceling twice, changes nothing and succeeds, whatever If-Match says.',
   auth: 'bearer',
   access: 'transfer',
   idempotency: 'accepted',

@@ -59,21 +59,15 @@ export function conditionalPut(name: string, { item, condition }: Put) {
   }
 }
 
-/** Returns the input of a query of a range, of the items that have these values. */
+/** Returns the input of a query of a range. */
 export function rangeQuery(
   name: string,
   { partition, low, high }: Pick<Range, 'partition' | 'low' | 'high'>,
-  matches: Readonly<Record<string, unknown>> = {},
 ) {
-  const wanted = Object.entries(matches)
-  const filter = wanted.map((_, index) => `#n${index} = :v${index}`).join(' AND ')
-  const names = Object.fromEntries(wanted.map(([attribute], index) => [`#n${index}`, attribute]))
-  const values = Object.fromEntries(wanted.map(([, value], index) => [`:v${index}`, value]))
   return {
     TableName: name,
     KeyConditionExpression: 'pk = :partition AND sk BETWEEN :low AND :high',
-    ...(filter && { FilterExpression: filter, ExpressionAttributeNames: names }),
-    ExpressionAttributeValues: marshall({ ':partition': partition, ':low': low, ':high': high, ...values }),
+    ExpressionAttributeValues: marshall({ ':partition': partition, ':low': low, ':high': high }),
     ConsistentRead: true,
   }
 }

@@ -28,9 +28,6 @@ import { conditionalPut, insertion, rangeQuery, transactItem, updateInput } from
 import { httpHandler } from './http-handler.ts'
 import { attemptMilliseconds, maxThrottled, retry, waitBeforeRetry } from './retry.ts'
 
-/** DynamoDB Local takes 24 s to count 100,000 items in pages of 1 MB, and 5 s in pages of 1,000 items. */
-const counting = { Select: 'COUNT', ConsistentRead: false, Limit: 1000 } as const
-
 /** Returns the client of this process. The table retries, within each request's budget. */
 export const dynamodbClient = lazy(() => {
   const client = new DynamoDBClient({
@@ -121,18 +118,6 @@ export function dynamodbTable(client: DynamoDBClient, name: string, access: Tabl
       const command = new QueryCommand({ ...query, ScanIndexForward: !descending, Limit: limit })
       const read = await send(command, [readCapacity(partition)])
       return { items: (read.Items ?? []).map(toItem), exhausted: read.LastEvaluatedKey === undefined }
-    },
-
-    async countRange({ limit, ...range }, matches) {
-      let count = 0
-      let ExclusiveStartKey: Attributes | undefined
-      do {
-        const query = { ...rangeQuery(name, range, matches), ...counting, ExclusiveStartKey }
-        const read = await send(new QueryCommand(query), [readCapacity(range.partition)])
-        count += read.Count ?? 0
-        ExclusiveStartKey = read.LastEvaluatedKey
-      } while (ExclusiveStartKey && count <= limit)
-      return count
     },
 
     async findById(entity, id) {

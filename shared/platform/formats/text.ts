@@ -59,6 +59,14 @@ export function characters(min: number, max: number, tooLong?: ErrorCode): v.Gen
   } as v.GenericValidation<string>
 }
 
+/** The message of a value that is no number where a whole one is valid: an issue has no other sign of that. */
+export const wholeExpected = 'expected a whole number'
+
+/** A whole number within two bounds. Without a maximum it is at most the largest that a double holds exactly. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
+  return v.pipe(v.number(wholeExpected), v.integer(), v.minValue(min), v.maxValue(max))
+}
+
 /** In octets (RFC 5321 4.5.3.1). The limit of an address is two below that of a path, which has angle brackets. */
 const maxLocalPartBytes = 64
 export const maxEmailBytes = 254

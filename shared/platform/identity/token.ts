@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
-import { Failure, fail, unseen } from '../base/failure.ts'
+import { type Details, Failure, fail, unseen } from '../base/failure.ts'
 import { type Caller, roleFromClaim } from './caller.ts'
 import { type ClaimPath, claimAt, textsOf } from './claims.ts'
 import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
@@ -115,9 +115,9 @@ export function tokenVerifier(
   }
 
   function checkNonce(claim: unknown, given: string | undefined): void {
-    const { mode } = settings['auth.nonce']
+    const { mode, header } = settings['auth.nonce']
     if (mode === 'off' || (mode === 'bound' && claim === undefined)) return
-    if (typeof claim !== 'string' || claim === '' || claim !== given) throw invalidToken()
+    if (typeof claim !== 'string' || claim === '' || claim !== given) throw invalidToken(['nonce'], header)
   }
 
   return {
@@ -202,16 +202,22 @@ function callerOf(claims: JWTPayload, { tenants, claims: paths }: Issuer, settin
   }
 }
 
-/** @param claim the one that is missing or not valid, by its path in the settings, never by a name that a token chose */
-function invalidToken(claim?: ClaimPath): Failure {
+/**
+ * @param claim the one that is missing or not valid, by its path in the settings, never by a name that a token chose
+ * @param header the one that must repeat the claim
+ */
+function invalidToken(claim?: ClaimPath, header?: string): Failure {
   const description = `the token is not valid${claim ? `: claim ${claim.join('.')}` : ''}`
-  return challenge('AUTH.invalid_credentials', description, claim)
+  return challenge('AUTH.invalid_credentials', description, {
+    ...(claim && { claim }),
+    ...(header && { header }),
+  })
 }
 
-function challenge(code: ErrorCode, description: string, claim?: ClaimPath): Failure {
+function challenge(code: ErrorCode, description: string, details?: Details): Failure {
   return fail(code, {
     challenge: `Bearer realm="commerce-api", error="invalid_token", error_description="${description}"`,
-    ...(claim && { details: { claim } }),
+    ...(details && { details }),
   })
 }
 

@@ -122,9 +122,9 @@ export function parseInput(
   if (!ignoresParameters) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   }
-  const query = request.query.filter(
-    ([name]) => !ignoresParameters && name !== settings['auth.adminTenantParameter'],
-  )
+  // `scopeOf` has checked the tenant of a bearer route. Others have no such parameter.
+  const checked = route.auth === 'bearer' ? settings['auth.adminTenantParameter'] : undefined
+  const query = request.query.filter(([name]) => !ignoresParameters && name !== checked)
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {
     params: request.params,

@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 import { type ErrorCode, errorCatalog } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { displayName, type Failure, type FieldProblem, fail, failField } from '../base/failure.ts'
-import { charactersOf, dateTimePattern, maxEmailBytes } from '../formats/text.ts'
+import { charactersOf, dateTimePattern, maxEmailBytes, wholeExpected } from '../formats/text.ts'
 
 /**
  * Returns one error for all invalid fields (setting errors.multiField). Its code is theirs if they agree. If some
@@ -71,14 +71,11 @@ const byIssueType: Record<string, (issue: v.BaseIssue<unknown>) => Problem> = {
     limit('VALIDATION.field.range', 'too_small', { min: bound(issue) }, Number(issue.input)),
   max_value: (issue) =>
     limit('VALIDATION.field.range', 'too_large', { max: bound(issue) }, Number(issue.input)),
-  safe_integer: (issue) =>
-    Number.isInteger(issue.input)
-      ? outOfRange(Number(issue.input))
-      : limit('VALIDATION.field.type', 'integer', { integer: true }, Number(issue.input)),
+  integer: (issue) => limit('VALIDATION.field.type', 'integer', { integer: true }, Number(issue.input)),
   picklist: (issue) =>
     typeof issue.input === 'string'
       ? limit('VALIDATION.field.enum', 'not_allowed', { allowed: optionsOf(issue) }, lengthOf(issue))
-      : wrongType(issue),
+      : wrongType(issue, { type: 'string', allowed: optionsOf(issue) }),
   regex: (issue) => {
     const regex = (issue.requirement as RegExp).source
     return limit('VALIDATION.field.format', 'format', { regex }, lengthOf(issue))
@@ -91,12 +88,19 @@ function problemOf(issue: v.BaseIssue<unknown>): Problem {
   return { code: Object.hasOwn(errorCatalog, issue.message) ? (issue.message as ErrorCode) : code, problem }
 }
 
-function wrongType(issue: v.BaseIssue<unknown>): Problem {
+/** @param valid what would be valid, if the issue does not name its type */
+function wrongType(issue: v.BaseIssue<unknown>, valid: Partial<FieldProblem> = {}): Problem {
   // JSON has no undefined: the field is absent.
   if (issue.received === 'undefined')
     return { code: 'VALIDATION.field.required', problem: { reason: 'required', actual: 'absent' } }
   const type = jsonTypes[issue.expected ?? '']
-  const problem = { reason: 'type', ...(type !== undefined && { type }), actual: typeOf(issue.input) }
+  const problem: FieldProblem = {
+    reason: 'type',
+    ...(type !== undefined && { type }),
+    ...(issue.message === wholeExpected && { integer: true }),
+    ...valid,
+    actual: typeOf(issue.input),
+  }
   return { code: 'VALIDATION.field.type', problem }
 }
 
@@ -117,12 +121,6 @@ function optionsOf({ expected }: v.BaseIssue<unknown>): string[] {
 
 function limit(code: ErrorCode, reason: string, bounds: Partial<FieldProblem>, actual: number): Problem {
   return { code, problem: { reason, ...bounds, actual } }
-}
-
-/** Returns the problem of a number beyond the integers that a double holds exactly. */
-function outOfRange(actual: number): Problem {
-  const range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER }
-  return limit('VALIDATION.field.range', actual < 0 ? 'too_small' : 'too_large', range, actual)
 }
 
 function bound(issue: v.BaseIssue<unknown>): number {

@@ -92,21 +92,13 @@ export interface Refusal {
 
 /**
  * The table API of the platform. While the table is busy, calls are retried within the request's budget; then they fail
- * with DEPENDENCY.timeout or DEPENDENCY.unavailable. Reads are strongly consistent, but for counts and searches by id.
+ * with DEPENDENCY.timeout or DEPENDENCY.unavailable. Reads are strongly consistent, but for searches by id.
  */
 export interface Table {
   get(key: Key): Promise<Item | undefined>
   /** Returns items by key, at most 100, in no order. Absent items are left out. */
   getMany(keys: readonly Key[]): Promise<Item[]>
   readRange(range: Range): Promise<RangeRead>
-  /**
-   * Counts the items of a range that have these values, until there are more than `limit`. It takes half of the read units of
-   * the items, because changes of the last second may be missing, and their attributes are not sent.
-   */
-  countRange(
-    range: Omit<Range, 'descending'>,
-    matches: Readonly<Record<string, string | number | boolean>>,
-  ): Promise<number>
   /** Returns the key of an entity by id in any tenant. It reads an index, which is eventually consistent. */
   findById(entity: Entity, id: string): Promise<Key | undefined>
   /** Commits all changes or none. */
