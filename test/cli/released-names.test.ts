@@ -8,12 +8,26 @@ const released: ReleasedNames = JSON.parse(readFileSync(file, 'utf8'))
 const current = releasedNames()
 
 describe('since the last release there is still', () => {
-  test.each(Object.entries(released.commands))('the command %s with its options', (name, options) => {
-    expect(current.commands[name]).toEqual(expect.arrayContaining(options))
+  describe.each(Object.entries(released.commands))('the command %s', (name, before) => {
+    const now = current.commands[name]
+
+    test('with its options and arguments', () => {
+      expect(now?.options).toEqual(expect.arrayContaining(before.options))
+      expect(now?.arguments.accepted).toBeGreaterThanOrEqual(before.arguments.accepted)
+    })
+
+    test('which requires no more than before', () => {
+      expect(before.requiredOptions).toEqual(expect.arrayContaining(now?.requiredOptions ?? []))
+      expect(now?.arguments.required).toBeLessThanOrEqual(before.arguments.required)
+    })
   })
 
   test.each(Object.entries(released.errors))('the error code %s with its status', (code, error) => {
     expect(current.errors[code]).toEqual(error)
+  })
+
+  test.each(Object.entries(released.clientTypes))('the type %s of the client', (name, members) => {
+    expect(current.clientTypes[name]).toEqual(expect.arrayContaining(members))
   })
 
   test.each(['settings', 'receivedEvents', 'clientExports', 'clientMethods'] as const)(
@@ -22,4 +36,10 @@ describe('since the last release there is still', () => {
       expect(current[kind]).toEqual(expect.arrayContaining(released[kind]))
     },
   )
+})
+
+test('a client requires no more options than before', () => {
+  const required = ({ clientTypes }: ReleasedNames) =>
+    clientTypes.ClientOptions?.filter((name) => !name.endsWith('?'))
+  expect(required(released)).toEqual(expect.arrayContaining(required(current) ?? []))
 })

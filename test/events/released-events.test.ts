@@ -32,21 +32,27 @@ describe('the events of the last release', () => {
   })
 
   test.each<[string, (fields: v.ObjectEntries) => v.ObjectEntries, string]>([
-    ['lose a field', ({ order_id: _, ...fields }) => fields, 'order_id is missing'],
-    ['retype a field', (fields) => ({ ...fields, order_id: v.number() }), 'order_id has another type'],
+    ['lose a field', ({ order_id: _, ...fields }) => fields, 'data.order_id is missing'],
+    ['retype a field', (fields) => ({ ...fields, order_id: v.number() }), 'data.order_id has another type'],
     [
       'make a field null',
       (fields) => ({ ...fields, order_id: v.nullable(v.string()) }),
-      'order_id has another type',
+      'data.order_id has another type',
     ],
     [
       'leave a field out',
       (fields) => ({ ...fields, order_id: v.exactOptional(v.string()) }),
-      'order_id became optional',
+      'data.order_id became optional',
     ],
-    ['require a new field', (fields) => ({ ...fields, note: v.string() }), 'note is new and required'],
+    ['require a new field', (fields) => ({ ...fields, note: v.string() }), 'data.note is new and required'],
   ])('never %s', (_, fieldsOf, broken) => {
     expect(changed(fieldsOf)).toEqual([`${placed}.${broken}`])
+  })
+
+  test.each<string>(released[placed].required)('never lose %s', (name) => {
+    const now = releasedEvents(eventDefinitions, localSettings)
+    delete now[placed]?.properties?.[name]
+    expect(brokenEvents(released, now)).toEqual([`${placed}.${name} is missing`])
   })
 
   test('are never left out', () => {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { jsonSchema } from '#bin/describe/openapi/schemas.ts'
-import type { EventDefinition } from '#shared/platform/events/event-definition.ts'
+import { type EventDefinition, publishedEventSchema } from '#shared/platform/events/event-definition.ts'
 import type { Settings } from '#shared/settings/register.ts'
 
-/** The JSON Schema of data, or of a part of it. */
+/** The JSON Schema of an event, or of a part of it. */
 interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
@@ -12,14 +12,14 @@ interface Schema {
   [keyword: string]: unknown
 }
 
-/** The schemas of the data of a release's events, by name. */
-type ReleasedEvents = Record<string, Schema>
+/** The schemas of a release's events, by name. */
+export type ReleasedEvents = Record<string, Schema>
 
 export function releasedEvents(definitions: readonly EventDefinition[], settings: Settings): ReleasedEvents {
   return Object.fromEntries(
     definitions.map(({ type, version, data }) => [
       `${type}.v${version}`,
-      JSON.parse(JSON.stringify(jsonSchema(data(settings)))),
+      JSON.parse(JSON.stringify(jsonSchema(publishedEventSchema(type, version, data(settings))))),
     ]),
   )
 }

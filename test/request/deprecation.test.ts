@@ -76,6 +76,7 @@ test('a deprecated operation after its sunset changes nothing, and replays nothi
 test.each([
   ['2031-01-31', 180, 'orders.create ends 30 days after its deprecation'],
   ['2030-01-01', 180, '-365 days'],
+  ['2031-06-29', 180, 'orders.create ends 179 days after its deprecation'],
   ['2031-06-30', 180, undefined],
   ['2031-01-31', 30, undefined],
 ])(

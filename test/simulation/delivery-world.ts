@@ -22,6 +22,11 @@ import type { Random } from './random.ts'
 import type { Scheduler } from './scheduler.ts'
 import { transitOf } from './transit.ts'
 
+/** Returns a key of one version of its secret. */
+export function versionedKey(name: KeyName, version: string) {
+  return { key: deriveKey(`the secret of a key, ${version}, long enough`, name), version }
+}
+
 /** How a subscriber responds. */
 export type Behavior = 'fine' | 'slow' | 'hangs' | 'fails' | 'refuses' | 'busy' | 'gone'
 
@@ -153,9 +158,8 @@ export class DeliveryWorld {
     for (const { queue, body } of this.deadLetters.splice(0)) this.enqueue(queue, body)
   }
 
-  /** Returns a key of one version of its secret. */
   async versionedKey(name: KeyName, version = this.secretVersion) {
-    return { key: deriveKey(`the secret of a key, ${version}, long enough`, name), version }
+    return versionedKey(name, version)
   }
 
   #deliver(queue: QueueName, message: Message, delay: number): void {

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { version } from '#bin/describe/version.ts'
-import { responseOf, type StoredData, serviceOn, shapeOf } from './stored-data.ts'
+import { responseOf, type StoredData, secretsOf, serviceOn, shapeOf } from './stored-data.ts'
 import { writeRelease } from './write-release.ts'
 
 const files = globSync(join(import.meta.dirname, '*.json'))
@@ -27,7 +27,7 @@ describe.each(releases)('the data that $version stored', (release) => {
   }))
 
   test.each(named.filter(({ response }) => response.replay))(
-    'gives the same response to the repeated request $name',
+    'gives the same response to $name',
     async ({ request, response }) => {
       expect(await responseOf(await service, request)).toEqual(response)
     },
@@ -37,8 +37,24 @@ describe.each(releases)('the data that $version stored', (release) => {
     'is read as before, perhaps with more fields: $name',
     async ({ request, response }) => {
       const { status, body = '' } = await responseOf(await service, request)
-      const { next_cursor: _, prev_cursor, links, ...before } = JSON.parse(response.body ?? '')
+      const { next_cursor: _, prev_cursor, links, error, ...read } = JSON.parse(response.body ?? '')
+      const before = error ? { error: { code: error.code } } : read
       expect({ status, body: JSON.parse(body) }).toMatchObject({ status: response.status, body: before })
+    },
+  )
+
+  // Another seed has other items.
+  test.each(['"Cookie":', '"Idempotency-Key":"cart-', '?force=true', '"tenant":"blocked"'])(
+    'is used by a request with %s',
+    (part) => {
+      expect(JSON.stringify(release.exchanges.map(({ request }) => request))).toContain(part)
+    },
+  )
+
+  test.each(release.subscribers)(
+    'has the secret of the subscriber $id',
+    async ({ secret, ...subscriber }) => {
+      expect(await secretsOf(await service, subscriber)).toEqual([secret])
     },
   )
 

@@ -1,6 +1,9 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
-import { type Item, ownerOf } from '#shared/platform/table/keys.ts'
+import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
+import { openSecrets } from '#shared/subscribers/signing-secret.ts'
+import { asSubscriber } from '#shared/subscribers/subscriber.ts'
+import { versionedKey } from '#test/simulation/delivery-world.ts'
 import { MemoryStore } from '#test/simulation/memory-store.ts'
 import { movableClock } from '#test/support/clocks.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -23,7 +26,7 @@ interface StoredResponse {
   replay?: string
 }
 
-/** What a release wrote, and its responses to requests that read it or repeat what wrote it. */
+/** What a release wrote, and its responses to requests that read it, repeat what wrote it, or depend on it. */
 export interface StoredData {
   version: string
   /** The time of the responses, in milliseconds since 1970. */
@@ -32,6 +35,8 @@ export interface StoredData {
   items: Record<string, AttributeValue>[]
   files: Record<string, { text: string; mediaType: string }>
   exchanges: { request: StoredRequest; response: StoredResponse }[]
+  /** The secrets with which subscribers verify their events. The table has them encrypted. */
+  subscribers: { tenant: string; id: string; secret: string }[]
 }
 
 /** Starts the service of this version on data that a release wrote. */
@@ -39,10 +44,11 @@ export async function serviceOn({
   at,
   items,
   files,
-}: Omit<StoredData, 'version' | 'exchanges'>): Promise<Service> {
+}: Pick<StoredData, 'at' | 'items' | 'files'>): Promise<Service> {
   const tableName = newMemoryTable(storeOf(items))
   const clock = movableClock(at)
-  const service = await startService({ tableName, clock })
+  // It reads the blocked tenants of the table.
+  const service = await startService({ tableName, clock, remembers: true })
   for (const [name, { text, mediaType }] of Object.entries(files))
     service.files.set(name, { bytes: Buffer.from(text), mediaType })
   return service
@@ -58,6 +64,18 @@ export async function responseOf(service: Service, request: StoredRequest): Prom
   const { status, body, headers } = await service.call(request)
   const replay = headers['Idempotency-Status']
   return { status, ...(body !== undefined && { body }), ...(replay !== undefined && { replay }) }
+}
+
+/** Returns the secrets that sign the events of a subscriber now. */
+export async function secretsOf(
+  { table, runtime }: Service,
+  { tenant, id }: { tenant: string; id: string },
+): Promise<string[]> {
+  const item = (await table.get(keyOf(tenant, 'subscriber', id))) as Item
+  return openSecrets(asSubscriber(item), {
+    now: () => runtime.clock.now(),
+    versionedKey: async (name, version = 'v1') => versionedKey(name, version),
+  })
 }
 
 /** Returns the kinds of items with their attributes and the types of these, such as `order.amount_minor: N`. */

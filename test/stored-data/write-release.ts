@@ -2,9 +2,10 @@ import { setHold } from '#bin/commands/holds/legal-holds.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { version } from '#bin/describe/version.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
-import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { asSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
 import { Client, epoch, type History, newHistory } from '#test/simulation/client.ts'
+import type { DeliveryHistory } from '#test/simulation/delivery-oracles.ts'
 import { SubscriberOperator, settleDeliveries } from '#test/simulation/delivery-schedule.ts'
 import { DeliveryWorld } from '#test/simulation/delivery-world.ts'
 import { addApiKey, operatorOf } from '#test/simulation/operator.ts'
@@ -33,7 +34,8 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
   const world = new World(parts)
   const deliveries = new DeliveryWorld({ ...parts, random: random.fork('deliveries') })
   const history = newHistory()
-  await scheduler.runUntil(story(world, deliveries, history))
+  const deliveryHistory: DeliveryHistory = { settings, events: [], subscribers: new Map() }
+  await scheduler.runUntil(story(world, deliveries, { history, deliveryHistory }))
 
   const items = [...world.store.all(), ...deliveries.store.all()]
   const files = [...world.files.files].map(([name, { bytes, mediaType }]) => [
@@ -43,7 +45,7 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
   const data = { at: Math.ceil(scheduler.now), items: exported(items), files: Object.fromEntries(files) }
   const service = await serviceOn(data)
   const exchanges: StoredData['exchanges'] = []
-  for (const request of [...repeated(history), ...readsOf(items)]) {
+  for (const request of [...repeated(history), ...readsOf(items), ...usesOf(items, history)]) {
     const response = await responseOf(service, request)
     exchanges.push({ request, response })
     const { next_cursor } = JSON.parse(response.body ?? '{}')
@@ -51,10 +53,24 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
     const next = { ...request, path: `${request.path}&cursor=${next_cursor}` }
     exchanges.push({ request: next, response: await responseOf(service, next) })
   }
-  return { version, ...data, exchanges }
+  const subscribers = [...deliveryHistory.subscribers.values()].map(({ subscriber, secrets }) => ({
+    tenant: subscriber.tenant_id,
+    id: subscriber.id,
+    secret: secrets.at(-1)?.text ?? '',
+  }))
+  return { version, ...data, exchanges, subscribers }
 }
 
-async function story(world: World, deliveries: DeliveryWorld, history: History): Promise<void> {
+interface Histories {
+  history: History
+  deliveryHistory: DeliveryHistory
+}
+
+async function story(
+  world: World,
+  deliveries: DeliveryWorld,
+  { history, deliveryHistory }: Histories,
+): Promise<void> {
   for (const one of tenants) addApiKey(world, history, one)
   sendReports(world, history)
   world.start()
@@ -62,11 +78,11 @@ async function story(world: World, deliveries: DeliveryWorld, history: History):
     for (const act of Object.keys(acts) as ActName[])
       await acts[act](new Client(`${act}-${round}`, world, history))
   }
-  await deliver(deliveries)
+  await deliver(deliveries, deliveryHistory)
   await settle(world)
   const operator = operatorOf(world, world.random)
-  const order = history.orders.find((one) => one.tenant === tenant)
-  await setHold(operator, { tenant, target: `order/${order?.id}`, reason: 'case 4711' })
+  const code = world.store.all().find(({ pk }) => isOf(pk, 'code', tenant))
+  await setHold(operator, { tenant, target: `code/${code?.sk}`, reason: 'case 4711' })
   await blockTenant(operator, 'blocked', { force: true })
   // This work has begun and not ended.
   for (const act of ['refund', 'importCustomers'] as const)
@@ -75,8 +91,8 @@ async function story(world: World, deliveries: DeliveryWorld, history: History):
 }
 
 /** An event reaches one subscriber, another one fails, and one is paused. */
-async function deliver(world: DeliveryWorld): Promise<void> {
-  const operator = new SubscriberOperator(world, { settings, events: [], subscribers: new Map() })
+async function deliver(world: DeliveryWorld, history: DeliveryHistory): Promise<void> {
+  const operator = new SubscriberOperator(world, history)
   for (const behavior of ['fine', 'fails', 'fine'] as const) {
     await operator.create(tenant)
     world.behaviors.set(lastOf(world), behavior)
@@ -133,4 +149,47 @@ function readsOf(items: readonly Item[]): StoredRequest[] {
   })
   const lists = ['/v1/orders?page_size=2', '/codes?page_size=2', '/codes?sort=code.asc&page_size=2']
   return [...single, ...tenants.flatMap((of) => lists.map((path) => read(of, path)))]
+}
+
+/** Returns new requests whose responses depend on items that no request reads: each would be another without its item. */
+function usesOf(items: readonly Item[], { intents }: History): StoredRequest[] {
+  const verify = (code: unknown, headers: Record<string, string>) => ({
+    method: 'POST',
+    path: '/discount/verify',
+    headers,
+    body: { code },
+  })
+  const admin = (of: string) => ({ as: { tenant: of, role: 'Admin', sub: 'user', scope: 'codes:write' } })
+  const sessions = intents
+    .filter(({ operation }) => operation === 'otp.verify')
+    .flatMap(({ answers }) => answers.flatMap(({ cookies = [] }) => (cookies.length > 0 ? [cookies] : [])))
+    .map((cookies, n) => {
+      const Cookie = cookies.map((cookie) => cookie.split(';')[0]).join('; ')
+      const [, token = ''] = /csrf_token=([^;]*)/.exec(Cookie) ?? []
+      return verify('UNKNOWN', { Cookie, 'X-CSRF-Token': token, 'Idempotency-Key': `session-${n}` })
+    })
+  const discounts = items
+    .filter(({ pk, amount_minor }) => ownerOf(pk).kind === 'cart' && Number(amount_minor) > 0)
+    .flatMap(({ pk, cart_id }, n) => {
+      const { tenant: of } = ownerOf(pk)
+      const code = items.find(
+        (one) => isOf(one.pk, 'code', of) && one.state === 'active' && !one.soft_deleted,
+      )
+      const headers = { 'X-Cart-Id': String(cart_id), 'Idempotency-Key': `cart-${n}` }
+      return code ? [{ ...admin(of), ...verify(code.code, headers) }] : []
+    })
+  const held = items.find(({ pk, target }) => ownerOf(pk).kind === 'legal_hold' && target !== undefined)
+  const deletion = {
+    ...admin(tenant),
+    method: 'DELETE',
+    path: `/codes/${String(held?.target).split('/')[1]}?force=true`,
+    headers: { 'X-Audit-Log-Reason': 'a mistake' },
+  }
+  const blocked = { ...admin('blocked'), method: 'GET', path: '/v1/orders', headers: {} }
+  return [...sessions, ...discounts, deletion, blocked]
+}
+
+function isOf(pk: string, kind: Entity, of: string): boolean {
+  const owner = ownerOf(pk)
+  return owner.kind === kind && owner.tenant === of
 }

@@ -90,8 +90,10 @@ async function pageAddresses(name: string | undefined): Promise<Record<string, s
 
 /** Prints assignments that a shell evaluates to these values. */
 function printVariables(variables: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(variables))
+  for (const [name, value] of Object.entries(variables)) {
+    // biome-ignore lint/suspicious/noConsole: a shell evaluates the text
     console.log(`${name}='${value.replaceAll("'", `'\\''`)}'`)
+  }
 }
 
 function defineMail(define: Define): void {

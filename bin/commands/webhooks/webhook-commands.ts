@@ -84,13 +84,14 @@ function defineSecret(define: Define): void {
         await confirm('Drop all keys but the first?', yes)
         return printFields({ dropped_keys: await dropOldKeys(stack, sender) })
       }
+      // biome-ignore lint/suspicious/noConsole: scripts take the whole output as the key
       if (!generate && !setStdin) return console.log(await signingSecret(stack, sender))
       const key = generate ? newSigningKey() : await secretFrom(process.stdin)
       const secret = keep ? `${key} ${await signingSecret(stack, sender)}` : key
       if (setStdin && !yes) throw new UsageError('--set-stdin requires --yes')
       await confirm(`Replace the secret that signs webhooks${keep ? '' : ', without the present keys'}?`, yes)
       await storeSigningSecret(stack, secret, sender)
-      // The sender gets the new key only.
+      // biome-ignore lint/suspicious/noConsole: the sender gets the new key only
       console.log(key)
     })
 }

@@ -6,6 +6,7 @@ import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
+import type { WorkContext } from '#shared/platform/request/context.ts'
 import { openSecrets, signingHeaders } from '#shared/subscribers/signing-secret.ts'
 
 /** The time limit of an attempt: the longest call of a subscriber, and the reads and writes around it. */
@@ -21,15 +22,17 @@ export const handler = batchFunction(
     secret: readSecret,
     blockCheck,
   },
-  (bodies, context) => {
-    const { settings } = context
-    const queueUrl = context.environment(queueUrlVariable('deliveries')) ?? ''
-    const network = subscriberNetwork(settings)
-    return sendDeliveries(bodies, context, {
-      call: (request) => callSubscriber(request, network),
-      sign: async (subscriber, signed) =>
-        signingHeaders({ ...signed, secrets: await openSecrets(subscriber, context) }, settings),
-      send: (deliveries) => sendAll(queueUrl, deliveries),
-    })
-  },
+  sendBatch,
 )
+
+export function sendBatch(bodies: readonly string[], context: WorkContext): Promise<void>[] {
+  const { settings } = context
+  const queueUrl = context.environment(queueUrlVariable('deliveries')) ?? ''
+  const network = subscriberNetwork(settings)
+  return sendDeliveries(bodies, context, {
+    call: (request) => callSubscriber(request, network),
+    sign: async (subscriber, signed) =>
+      signingHeaders({ ...signed, secrets: await openSecrets(subscriber, context) }, settings),
+    send: (deliveries) => sendAll(queueUrl, deliveries),
+  })
+}
