@@ -11,6 +11,7 @@ import { ProfileError } from '#shared/settings/read-profile.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { bundle } from './build/bundle.ts'
 import { deploymentFlags } from './build/deployment-flags.ts'
+import { exampleValues } from './build/local-values.ts'
 import { loadSettings } from './build/settings-file.ts'
 
 /**
@@ -38,13 +39,18 @@ async function synthesizeApp(): Promise<void> {
 
 /**
  * Returns the account and the region of the stack.
- * @throws StageError if the CDK command line, which sets the variable, has credentials of another account
+ * @throws ProfileError for a profile with values of an example
+ * @throws StageError if the CDK command line, which sets the variables, has credentials of another account or region
  */
-function environmentOf({ 'aws.environment': environment }: Settings, profile: string) {
-  const { CDK_DEFAULT_ACCOUNT: account } = process.env
-  if (environment && account && account !== environment.account)
+function environmentOf(settings: Settings, profile: string) {
+  const examples = exampleValues(settings)
+  if (examples.length > 0) throw new ProfileError([`${profile} cannot be deployed:`, ...examples].join('\n'))
+  const { 'aws.environment': environment } = settings
+  const { CDK_DEFAULT_ACCOUNT: account, CDK_DEFAULT_REGION: region } = process.env
+  // Without credentials, the command line sets a region, but no account.
+  if (environment && account && (account !== environment.account || region !== environment.region))
     throw new StageError(
-      `the credentials are of account ${account}, but ${profile} is for account ${environment.account}: set AWS_PROFILE`,
+      `the credentials are of account ${account} in ${region}, but ${profile} is for account ${environment.account} in ${environment.region}: set AWS_PROFILE and AWS_REGION`,
     )
   return environment ?? {}
 }

@@ -62,6 +62,20 @@ export function localValues(
   return problems.map((problem) => `  ${problem}`)
 }
 
+/** The account and the domain of docs/examples, whose operator is somebody else. */
+const ofExamples = /(?<![\w-])(?:111122223333|acme\.cloud)(?![\w.-])/
+
+/**
+ * Finds values of docs/examples that were not replaced. A profile with them can be checked, but not deployed.
+ * @returns a line for each setting with such values
+ */
+export function exampleValues(settings: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(settings).flatMap(([key, value]) => {
+    const examples = stringsIn(value).filter((text) => ofExamples.test(text))
+    return examples.length > 0 ? [`  ${key}: ${examples.join(', ')} is of the example: set yours.`] : []
+  })
+}
+
 function localAddresses(key: string, value: unknown, stage: string): string[] {
   const texts = stringsIn(value)
   const machine = texts.filter((text) => ofThisMachine.test(text))

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from '@jest/globals'
 import { entryPoints } from '#lib/functions/function-names.ts'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { naming } from '#test/support/naming.ts'
-import { publishedProfile } from './published-profile.ts'
+import { deployedProfile, publishedProfile } from './published-profile.ts'
 import type { Template } from './synthesis.ts'
 
 /** Each run of the app is a process, which loads CDK. */
@@ -46,7 +46,7 @@ describe('wrong settings are reported in one message, without a stack trace', ()
 
   test('an unknown operation, with the operations that there are', async () => {
     const mfa = { operations: ['refund.create'], claim: ['amr'], value: 'mfa' }
-    const settings = await profile({ ...(await publishedProfile()), 'auth.mfa': mfa })
+    const settings = await profile({ ...(await deployedProfile()), 'auth.mfa': mfa })
     const { code, output } = await runApp({ stage: 'prod', settings, release })
     expect(code).toBe(1)
     expect(output).toMatch(naming('auth.mfa … refund.create'))
@@ -54,19 +54,38 @@ describe('wrong settings are reported in one message, without a stack trace', ()
   })
 })
 
-test('credentials of another account than that of the profile are refused', async () => {
-  const settings = await profile(await publishedProfile())
+test.each([
+  ['account', '444455556666', 'eu-west-1'],
+  ['region', '222233334444', 'eu-central-1'],
+])('credentials of another %s than that of the profile are refused', async (_, account, region) => {
+  const settings = await profile(await deployedProfile())
   const { code, output } = await runApp({ stage: 'prod', settings, release }, undefined, root, {
-    CDK_DEFAULT_ACCOUNT: '444455556666',
+    CDK_DEFAULT_ACCOUNT: account,
+    CDK_DEFAULT_REGION: region,
   })
-  expect([code, output]).toEqual([
-    1,
-    `the credentials are of account 444455556666, but ${settings} is for account 111122223333: set AWS_PROFILE\n`,
+  expect(code).toBe(1)
+  expect(output).toMatch(
+    naming(`${account} … ${region} … 222233334444 … eu-west-1 … AWS_PROFILE … AWS_REGION`),
+  )
+})
+
+test('an example that was not changed is refused, with each of its values', async () => {
+  const settings = await profile(await publishedProfile())
+  const { code, output } = await runApp({ stage: 'prod', settings, release })
+  expect(code).toBe(1)
+  expect(output).toMatch(naming('aws.environment … 111122223333'))
+  for (const key of [
+    'auth.issuers',
+    'discount.cartOwners',
+    'cors.allowedOrigins',
+    'limits.webAcl',
+    'mail.sender',
   ])
+    expect(output).toMatch(naming(`${key} … acme.cloud`))
 })
 
 test('two syntheses of the same sources and settings are equal, regardless of their folders', async () => {
-  const settings = await profile(await publishedProfile())
+  const settings = await profile(await deployedProfile())
   const checkouts = { first: root, second: await anotherCheckout() }
   const runs = await Promise.all(
     Object.entries(checkouts).map(([name, checkout]) =>
@@ -76,7 +95,7 @@ test('two syntheses of the same sources and settings are equal, regardless of th
   expect(runs).toEqual(runs.map(() => ({ code: 0, output: '' })))
   const [first, second] = await Promise.all(Object.keys(checkouts).map(deployedFiles))
   const { artifacts } = JSON.parse(await readFile(join(scratch, 'first/manifest.json'), 'utf8'))
-  expect(artifacts['commerce-prod'].environment).toBe('aws://111122223333/eu-west-1')
+  expect(artifacts['commerce-prod'].environment).toBe('aws://222233334444/eu-west-1')
   // The templates of the stack and of its nested stacks, and the assets, which are named by their hashes.
   const templates = Object.values(first ?? {}).filter((text) => text.includes('"Resources"'))
   const nested = templates.flatMap((text) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { compileCache } from '#test/support/compile-cache.ts'
 import { naming } from '#test/support/naming.ts'
-import { publishedProfile } from './published-profile.ts'
+import { deployedProfile } from './published-profile.ts'
 
 /** Each command is a process, and one of them synthesizes. */
 const root = join(import.meta.dirname, '../..')
@@ -27,7 +27,7 @@ const scratch = await mkdtemp(join(tmpdir(), 'commerce-commands-'))
 const profile = join(scratch, 'profile.json')
 const assembly = join(scratch, 'cdk.out')
 beforeAll(async () => {
-  await writeFile(profile, JSON.stringify(await publishedProfile()))
+  await writeFile(profile, JSON.stringify(await deployedProfile()))
 })
 afterAll(() => rm(scratch, { recursive: true, force: true }))
 

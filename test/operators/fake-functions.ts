@@ -48,6 +48,8 @@ export interface FakeFunctions {
   missingTypes: string[]
   /** The mail identities of the account. */
   identities: string[]
+  /** Whether SES has verified them. */
+  isVerified: boolean
   functions: Map<string, Deployed>
   /** Publishes a version of each function and moves its alias, as a deployment does. */
   deploy(
@@ -111,6 +113,7 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     },
     GetEmailIdentity({ EmailIdentity }) {
       if (!fake.identities.includes(EmailIdentity)) throw awsError('NotFoundException')
+      return { VerifiedForSendingStatus: fake.isVerified }
     },
     DescribeStacks() {
       if (fake.status === undefined) throw awsError('ValidationError', 'Stack with id s does not exist')
@@ -227,6 +230,7 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     reservedByOthers: 0,
     missingTypes: [],
     identities: [],
+    isVerified: false,
     functions,
     deploy(release, { table = 'orders-table', shards, without = [] } = {}) {
       hour += 1

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { localValues } from '#bin/build/local-values.ts'
+import { exampleValues, localValues } from '#bin/build/local-values.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { naming } from '#test/support/naming.ts'
 
@@ -35,6 +35,25 @@ test.each([
 ])('%s is accepted', (value) => {
   expect(localValues({ 'a.setting': value }, prod)).toEqual([])
 })
+
+test.each<[string, unknown]>([
+  ['111122223333', { account: '111122223333' }],
+  ['acme.cloud', 'https://acme.cloud'],
+  ['shop.acme.cloud', ['https://shop.acme.cloud:8443/keys']],
+  ['no-reply@mail.acme.cloud', { from: 'no-reply@mail.acme.cloud' }],
+  ['111122223333', [{ vaultArn: 'arn:aws:backup:eu-west-1:111122223333:backup-vault:copies' }]],
+])('%s of an example is not deployed', (name, value) => {
+  expect(exampleValues({ 'a.setting': value })).toEqual([
+    expect.stringMatching(naming(`a.setting … ${name} … example`)),
+  ])
+})
+
+test.each(['not-acme.cloud', 'https://acme.cloud.shop.eu', '2111122223333', 'acme'])(
+  '%s is of no example',
+  (value) => {
+    expect(exampleValues({ 'a.setting': value })).toEqual([])
+  },
+)
 
 test.each(['acct_', 'acct_shop_', ''])('the account prefix %j is reported', (prefix) => {
   expect(localValues({ 'refunds.account': { prefix } }, prod)).toEqual([

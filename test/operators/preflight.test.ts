@@ -31,6 +31,8 @@ interface Synthesis {
   resources?: Record<string, { Type: string; Properties?: object }>
   /** The domain from which it sends mails. */
   mail?: string
+  /** Whether the user pool sends from this domain, too. */
+  verified?: boolean
   tableId?: string
   /** The record of storage.shards in its functions. */
   shards?: string
@@ -46,12 +48,18 @@ interface Synthesis {
 
 /** Returns a template with a table, or with one that it adopts. */
 function templateOf(synthesis: Synthesis): object {
-  const { release = 'v2', restored, table, tableId = 'Table', mail, domain, resources } = synthesis
+  const { release = 'v2', restored, table, tableId = 'Table', mail, verified, domain, resources } = synthesis
   const Properties = { KeySchema: keys, AttributeDefinitions: attributes, ...table }
   const identity = { Type: 'AWS::SES::EmailIdentity', Properties: { EmailIdentity: mail } }
   return {
     Resources: {
       ...resources,
+      ...(verified && {
+        Users: {
+          Type: 'AWS::Cognito::UserPool',
+          Properties: { EmailConfiguration: { EmailSendingAccount: 'DEVELOPER' } },
+        },
+      }),
       ...(restored === undefined && { [tableId]: { Type: 'AWS::DynamoDB::Table', Properties } }),
       ...(domain !== undefined && {
         Domain: { Type: 'AWS::ApiGateway::DomainName', Properties: { DomainName: domain } },
@@ -147,6 +155,18 @@ describe('a deployment may start', () => {
     aws.template = templateOf({ mail: 'acme.cloud' })
     aws.identities = ['acme.cloud']
     expect(await check({ mail: 'acme.cloud' })).toEqual([])
+  })
+
+  test.each([
+    ['once SES has verified it', false, true],
+    ['that is deployed, whatever SES says by now', true, false],
+  ])('with a user pool that sends from the mail identity, %s', async (_, verified, isVerified) => {
+    const Users = { Type: 'AWS::Cognito::UserPool' }
+    deploy('v1')
+    aws.template = templateOf({ mail: 'acme.cloud', verified, resources: { Users } })
+    aws.identities = ['acme.cloud']
+    aws.isVerified = isVerified
+    expect(await check({ mail: 'acme.cloud', verified: true })).toEqual([])
   })
 
   test('with a domain that the stack has already, or that no other stage has', async () => {
@@ -392,6 +412,20 @@ describe('a deployment is refused', () => {
       aws.identities = ['acme.cloud']
       expect(await check({ mail: 'acme.cloud' })).toEqual([
         expect.stringMatching(naming('acme.cloud … mail.sender … aws sesv2 delete-email-identity')),
+      ])
+    },
+  )
+
+  test.each([undefined, 'UPDATE_COMPLETE'])(
+    'with a user pool that sends from a mail identity before SES has verified it: its status is %s',
+    async (status) => {
+      const mail = 'acme.cloud'
+      deploy('v1')
+      aws.status = status
+      aws.template = templateOf({ mail, resources: { Users: { Type: 'AWS::Cognito::UserPool' } } })
+      aws.identities = status ? [mail] : []
+      expect(await check({ mail, verified: true })).toEqual([
+        expect.stringMatching(naming('acme.cloud … Cognito … verified … mail.sender')),
       ])
     },
   )

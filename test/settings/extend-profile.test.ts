@@ -195,6 +195,15 @@ describe('profile check', () => {
   })
 
   test.each([
+    ['111122223333', true],
+    ['444455556666', false],
+  ])('with copies of backups in account %s', async (account, isOpen) => {
+    const vaultArn = `arn:aws:backup:eu-central-1:${account}:backup-vault:copies`
+    const own = { 'storage.backups': { copies: [{ vaultArn, keptDays: 35 }] } }
+    expect((await toDecide(own)).includes('storage.backups')).toBe(isOpen)
+  })
+
+  test.each([
     [{}, 'aws.environment: missing'],
     [{ ...environment, 'auth.mfa': { operations: ['orders.sell'] } }, 'there is no operation orders.sell'],
     [{ ...environment, 'limits.concurrency': 10 }, 'limits.concurrency'],

@@ -48,7 +48,10 @@ const decisions: readonly [key: SettingKey, isOpen: (settings: Settings) => bool
   ],
   [
     'storage.backups',
-    (settings) => settings['storage.backups'].copies.length === 0,
+    (settings) => {
+      const { copies } = settings['storage.backups']
+      return copies.every(({ vaultArn }) => vaultArn.split(':')[4] === settings['aws.environment']?.account)
+    },
     'all backups are lost with the account: name a vault of another one in copies',
   ],
   [

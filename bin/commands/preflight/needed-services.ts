@@ -59,6 +59,34 @@ export async function existingIdentity(
   }
 }
 
+/**
+ * Returns the mail identity with which a deployment makes the user pool send, and which SES has not verified: Cognito
+ * refuses it.
+ */
+export async function unverifiedIdentity(
+  template: Template,
+  deployed: Template,
+  ses: SESv2Client,
+): Promise<string | undefined> {
+  const [EmailIdentity] = identitiesOf(template)
+  const [before] = identitiesOf(deployed)
+  if (EmailIdentity === undefined || !sendsWithSes(template)) return undefined
+  if (EmailIdentity !== before) return EmailIdentity
+  if (sendsWithSes(deployed)) return undefined
+  const { VerifiedForSendingStatus } = await ses.send(new GetEmailIdentityCommand({ EmailIdentity }))
+  return VerifiedForSendingStatus ? undefined : EmailIdentity
+}
+
+/** Returns whether the user pool sends through SES, as `verified` of mail.sender says. */
+function sendsWithSes({ Resources = {} }: Template): boolean {
+  return Object.values(Resources).some(
+    ({ Type, Properties }) =>
+      Type === 'AWS::Cognito::UserPool' &&
+      (Properties?.EmailConfiguration as { EmailSendingAccount?: string } | undefined)
+        ?.EmailSendingAccount === 'DEVELOPER',
+  )
+}
+
 function identitiesOf({ Resources = {} }: Template): string[] {
   return Object.values(Resources)
     .filter(({ Type }) => Type === 'AWS::SES::EmailIdentity')

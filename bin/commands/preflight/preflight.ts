@@ -14,7 +14,7 @@ import {
 import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
 import { stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
-import { existingIdentity, missingServices } from './needed-services.ts'
+import { existingIdentity, missingServices, unverifiedIdentity } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 import { replacedData } from './replaced-data.ts'
 import { missingExecutions, namesOfOtherStages } from './shared-account.ts'
@@ -148,13 +148,18 @@ async function impossibleResources(
     return [
       `the region ${environment.region} has no ${services.join(' and no ')}, which the stack needs. Choose another region in aws.environment${services.includes('SES') ? ', or set mail.sender to null' : ''}`,
     ]
-  const ofOthers = await namesOfOtherStages(stack, using)
-  const identity = await existingIdentity(template, deployed, using.ses)
-  if (identity === undefined || ofOthers.some((reason) => reason.includes(identity))) return ofOthers
-  return [
-    ...ofOthers,
-    `the account has the mail identity ${identity} already, so the stack cannot create it. If a program uses it, choose another domain in mail.sender. Otherwise delete it: aws sesv2 delete-email-identity --email-identity ${identity}`,
-  ]
+  const reasons = await namesOfOtherStages(stack, using)
+  const existing = await existingIdentity(template, deployed, using.ses)
+  if (existing !== undefined && !reasons.some((reason) => reason.includes(existing)))
+    reasons.push(
+      `the account has the mail identity ${existing} already, so the stack cannot create it. If a program uses it, choose another domain in mail.sender. Otherwise delete it: aws sesv2 delete-email-identity --email-identity ${existing}`,
+    )
+  const unverified = await unverifiedIdentity(template, deployed, using.ses)
+  if (unverified !== undefined)
+    reasons.push(
+      `SES has not verified the mail identity ${unverified} of this stack, and Cognito refuses to send from it. Set verified to false in mail.sender until it is verified`,
+    )
+  return reasons
 }
 
 async function missingTable(
