@@ -62,6 +62,12 @@ function servicesThatStore(stack: Stack, stage: Stage): PolicyStatement[] {
       ArnLike: { 'kms:EncryptionContext:aws:sqs:arn': arn('sqs', `commerce-${name}-*`) },
     }),
     allowed('DescribeForEvents', 'events.amazonaws.com', ['kms:DescribeKey']),
+    // CDK and AWS permit this under no condition. The role of the workflow gets data keys under this context only, so no
+    // other one decrypts them.
+    // https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
+    allowed('DeliverLogsOfWorkflows', 'delivery.logs.amazonaws.com', ['kms:Decrypt'], {
+      StringEquals: { 'kms:EncryptionContext:SourceArn': arn('logs', '*') },
+    }),
   ]
 }
 

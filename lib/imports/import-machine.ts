@@ -1,6 +1,6 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib'
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import type { Key } from 'aws-cdk-lib/aws-kms'
+import { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
@@ -68,9 +68,14 @@ export function importMachine(
       level: sfn.LogLevel.ALL,
       includeExecutionData: false,
     },
-    // CDK grants the role the key for this workflow and for the delivery of its log.
+    // CDK grants the role the key for this workflow and for the delivery of its log. It cannot change the policy of an
+    // imported key, in which it would let the delivery decrypt everything.
     // https://docs.aws.amazon.com/step-functions/latest/dg/encryption-at-rest.html
-    ...(key && { encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(key) }),
+    ...(key && {
+      encryptionConfiguration: new sfn.CustomerManagedEncryptionConfiguration(
+        Key.fromKeyArn(scope, 'ImportMachineKey', key.keyArn),
+      ),
+    }),
   })
   const stack = Stack.of(scope)
   const functionArns = steps.map(({ invoked }) => invoked.functionArn)

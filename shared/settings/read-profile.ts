@@ -63,12 +63,18 @@ export function readProfile(profile: unknown, source: string, known: readonly st
   }
   if (problems.length === 0) problems.push(...conflictsOf(settings as Settings))
   if (problems.length === 0) return settings as Settings
-  throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:\n${problems.join('\n')}`)
+  const missing = Object.keys(register).filter((key) => !given.has(key))
+  // A base leaves less than a quarter of the settings open.
+  const baseless = missing.length > Object.keys(register).length / 2
+  const hint = baseless ? ` Most settings are missing: "extends": "${bases[0]}" gives them values.` : ''
+  throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:${hint}\n${problems.join('\n')}`)
 }
 
-/** Returns what is wrong. Valibot calls the key of a missing member invalid. */
-function problemOf({ message, received }: v.BaseIssue<unknown>): string {
-  return message.startsWith('Invalid key') && received === 'undefined' ? 'missing' : message
+/** Returns what is wrong. Valibot calls the key of a missing member invalid, and that of an unknown one. */
+function problemOf({ message, expected, received }: v.BaseIssue<unknown>): string {
+  if (!message.startsWith('Invalid key')) return message
+  if (received === 'undefined') return 'missing'
+  return expected === 'never' ? 'unknown member' : message
 }
 
 function at(issue: v.BaseIssue<unknown>): string {

@@ -13,8 +13,14 @@ const ofDocs = (await readdir(join(root, 'docs'))).filter((name) => name.endsWit
 const pages = ['README.md', 'CHANGELOG.md', ...ofDocs.map((name) => `docs/${name}`)]
 const texts = await Promise.all(pages.map((name) => readFile(join(root, name), 'utf8')))
 const named = texts.flatMap((text) => text.match(/npx cdk [^`#\n]*[^`#\s]/g) ?? [])
-/** Documented profiles are replaced by one with public addresses. */
-const commands = [...new Set(named.map((command) => command.replace(/settings=\S+/, 'settings=PROFILE')))]
+/** Documented profiles are replaced by one that is deployed, and documented folders by that of the test. */
+const commands = [
+  ...new Set(
+    named.map((command) =>
+      command.replace(/settings=\S+/, 'settings=PROFILE').replace(/ (?:-o|--app) cdk\S+/, ''),
+    ),
+  ),
+]
 /** Without the context of the app, which commands on a synthesized output ignore. */
 const withoutContext = (all: string[]) => [...new Set(all.map((command) => command.replace(/ -c \S+/g, '')))]
 const ofKind = (kind: string) => commands.filter((command) => command.startsWith(`npx cdk ${kind} `))

@@ -104,6 +104,7 @@ describe('the policy of the key', () => {
       ':event-bus/commerce-prod',
     ],
     ['SendEventsToQueues', 'Decrypt GenerateDataKey', context('sqs'), ':commerce-prod-*'],
+    ['DeliverLogsOfWorkflows', 'Decrypt', 'kms:EncryptionContext:SourceArn', ':<AWS::AccountId>:*'],
     [
       undefined,
       'Decrypt DescribeKey GenerateDataKey',
@@ -126,6 +127,11 @@ describe('the policy of the key', () => {
       Principal: { Service: 'events.amazonaws.com' },
     })
     expect(describing).not.toHaveProperty('Condition')
+  })
+
+  test('lets no other service use it under no condition', () => {
+    const free = services.filter(({ Condition }) => Condition === undefined)
+    expect(free.map(({ Action }) => Action)).toEqual(['kms:DescribeKey'])
   })
 
   test('names the services that encrypt on their own behalf', () => {

@@ -203,8 +203,15 @@ describe('profile check', () => {
     expect((await toDecide(own)).includes('storage.backups')).toBe(isOpen)
   })
 
+  test('says first that a profile extends no base, and not that another one lacks a setting', async () => {
+    const first = await check({ extends: undefined }).catch(String)
+    expect(String(first).split('\n')[0]).toContain('"extends": "base-1"')
+    await expect(check({})).rejects.not.toThrow('extends')
+  })
+
   test.each([
     [{}, 'aws.environment: missing'],
+    [{ 'aws.environment': { acount: '111122223333' } }, 'aws.environment at acount: unknown member'],
     [{ ...environment, 'auth.mfa': { operations: ['orders.sell'] } }, 'there is no operation orders.sell'],
     [{ ...environment, 'limits.concurrency': 10 }, 'limits.concurrency'],
     [{ ...environment, 'orders.color': 'red' }, 'orders.color: unknown setting'],
