@@ -16,6 +16,7 @@ const others = new Set([
   '.github/workflows/deploy.yml',
   '.local/service.json',
   '.test.ts',
+  'cdk.context.json',
   'config.yml',
   'index.mjs',
   'metafile.json',
