@@ -71,9 +71,14 @@ interface AnyOptions {
   parseAs?: string
 }
 
-/** Creates a client of the service at `baseUrl`. It retries failed attempts and generates Idempotency-Keys. */
+/**
+ * Creates a client of the service at `baseUrl`. It retries failed attempts and generates Idempotency-Keys.
+ * @throws TypeError if `baseUrl` is not an absolute URL
+ */
 export function commerceClient(options: ClientOptions): CommerceClient {
   const { token, newKey = () => crypto.randomUUID() } = options
+  if (!URL.canParse(options.baseUrl))
+    throw new TypeError(`baseUrl is not an absolute URL: '${options.baseUrl}'`)
   const client = createClient<Record<string, never>>({
     baseUrl: options.baseUrl,
     headers: options.headers ?? {},

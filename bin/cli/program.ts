@@ -34,7 +34,11 @@ export function createProgram(): Command {
     .exitOverride()
     .configureHelp({
       styleTitle: (title) => styleText('bold', title),
-      visibleCommands: (command) => command.commands.flatMap(leavesOf),
+      // Only here: a suggestion for a mistyped command compares the commands that can be typed at its place.
+      formatHelp: (command, help) => {
+        help.visibleCommands = ({ commands }) => commands.flatMap(leavesOf)
+        return Help.prototype.formatHelp.call(help, command, help)
+      },
       subcommandTerm: (command) => commandName(command),
       optionDescription: (option) =>
         `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
+import { NothingFoundError } from '../commands/ask/timeline.ts'
 import { consolePage, type Responder, type Site } from '../describe/reference/site.ts'
 import type { Activity, ConsoleEntry } from './activity.ts'
 import type { Question, Reading, Source } from './source.ts'
@@ -94,12 +95,17 @@ export function startConsole(source: Source): Console {
       if (!action) return false
       action(request, response, new URLSearchParams(query)).catch((thrown: Error) => {
         if (response.headersSent) response.destroy()
-        else response.writeHead(v.isValiError(thrown) ? 400 : 500, plain).end(thrown.message)
+        else response.writeHead(statusOf(thrown), plain).end(thrown.message)
       })
       return true
     },
     token,
   }
+}
+
+function statusOf(thrown: Error): number {
+  if (thrown instanceof NothingFoundError) return 404
+  return v.isValiError(thrown) ? 400 : 500
 }
 
 /** @throws ValiError for a kind that the source cannot read */

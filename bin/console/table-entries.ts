@@ -54,10 +54,10 @@ export function ledgerEntry({ kind: booking, tenant_id: tenant, ...line }: Ledge
 
 export function refundEntry(line: RefundLine): ConsoleEntry {
   const { id, tenant_id: tenant, charge_id, amount, currency, status, account } = line
-  const { provider_refund_id, created_at, updated_at, outcome_at } = line
+  const { provider_refund_id, created_at, updated_at } = line
   return {
     ...{ kind: 'refund', id, tenant, charge_id, amount, currency, status, account },
-    ...{ provider_refund_id, at: Date.parse(created_at), updated_at, outcome_at },
+    ...{ provider_refund_id, at: Date.parse(created_at), updated_at },
   }
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isFree } from './addresses.ts'
 import { enginePython } from './engine-install.ts'
-import { cleanEnvironment, type LocalAws, makePrivateDirectory, REGION } from './environment.ts'
+import { cleanEnvironment, fileOfRun, type LocalAws, makePrivateDirectory, REGION } from './environment.ts'
 import { type Server, StartFailure, startServer } from './process.ts'
 
 const HOST = '127.0.0.1'
@@ -69,8 +69,9 @@ export function activityFile(directory: string): string {
 export async function assertPortFree(port: number): Promise<void> {
   // Some systems also let a second program listen. The first one still answers.
   if ((await isFree(port, HOST)) && (await engineStatus(`http://${HOST}:${port}`)) === undefined) return
+  const holder = existsSync(fileOfRun(port)) ? 'another npm start of this clone' : 'another program'
   throw new StartFailure(
-    `Port ${port} is in use: stop the program that uses it, or choose another with --port.`,
+    `Port ${port} is in use by ${holder}: stop it, or choose another port, such as npm start -- --port 5000.`,
   )
 }
 

@@ -55,3 +55,11 @@ export function localAwsEnvironment({ endpoint, credentials }: LocalAws): NodeJS
     AWS_SHARED_CREDENTIALS_FILE: '/dev/null',
   }
 }
+
+/** The folder with a file of each run. */
+export const RUNS = join(ROOT, '.local')
+
+/** Returns the file of the run on a port, which exists while the service is ready. */
+export function fileOfRun(port: number | string, folder = RUNS): string {
+  return join(folder, `service-${port}.json`)
+}

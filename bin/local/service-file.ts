@@ -2,9 +2,8 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wr
 import { join } from 'node:path'
 import type { StackOutputs } from './deploy.ts'
 import { isHealthy } from './engine.ts'
-import { type LocalAws, makePrivateDirectory, ROOT } from './environment.ts'
+import { fileOfRun, type LocalAws, makePrivateDirectory, RUNS } from './environment.ts'
 
-const FOLDER = join(ROOT, '.local')
 /** The file in which tests and tools find the run that started last. It exists only while the service is ready. */
 const CURRENT = 'service.json'
 
@@ -66,15 +65,16 @@ export function providerUrlOf({ provider_url }: Pick<ServiceFile, 'provider_url'
 }
 
 /** Writes the file of the run, and makes this run the one that commands use. */
-export function writeServiceFile(service: ServiceFile, folder = FOLDER): void {
+export function writeServiceFile(service: ServiceFile, folder = RUNS): void {
   makePrivateDirectory(folder)
-  for (const file of [fileOfRun(service.aws_endpoint, folder), join(folder, CURRENT)]) write(file, service)
+  for (const file of [fileOfRun(new URL(service.aws_endpoint).port, folder), join(folder, CURRENT)])
+    write(file, service)
 }
 
 /** Removes the file of a run. If commands use that run, they use the one that started before it instead. */
-export function removeServiceFile(endpoint: string, folder = FOLDER): void {
+export function removeServiceFile(endpoint: string, folder = RUNS): void {
   const current = join(folder, CURRENT)
-  rmSync(fileOfRun(endpoint, folder), { force: true })
+  rmSync(fileOfRun(new URL(endpoint).port, folder), { force: true })
   if (read(current)?.aws_endpoint !== endpoint) return
   const [latest] = filesOfRuns(folder).toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)
   const service = latest === undefined ? undefined : read(latest)
@@ -84,7 +84,7 @@ export function removeServiceFile(endpoint: string, folder = FOLDER): void {
 
 /** Removes the files of starts that were killed, so nobody waits for a service that is gone. */
 export async function removeStaleServiceFiles(): Promise<void> {
-  for (const file of [...filesOfRuns(FOLDER), join(FOLDER, CURRENT)]) {
+  for (const file of [...filesOfRuns(RUNS), join(RUNS, CURRENT)]) {
     const service = read(file)
     // One that is busy answers late; where none is left, the connection is refused at once.
     if (service !== undefined && !(await isHealthy(awsAccessOf(service), 30_000)))
@@ -93,7 +93,7 @@ export async function removeStaleServiceFiles(): Promise<void> {
 }
 
 /** Returns the running service. @param hint what to do if there is none */
-export function runningService(hint: string, folder = FOLDER): ServiceFile {
+export function runningService(hint: string, folder = RUNS): ServiceFile {
   const service = read(join(folder, CURRENT))
   if (service) return service
   throw new Error(`the local service is not running: start it with npm start${hint}`)
@@ -111,10 +111,6 @@ export async function assertRunning(
   await fetch(endpoint, { method: 'HEAD' }).catch((cause) => {
     throw new Error(`the local run has ended: start it with npm start${hint}`, { cause })
   })
-}
-
-function fileOfRun(endpoint: string, folder: string): string {
-  return join(folder, `service-${new URL(endpoint).port}.json`)
 }
 
 function filesOfRuns(folder: string): string[] {

@@ -19,6 +19,7 @@ import {
 const DEFAULT_PORT = 4566
 /** Long enough to try the service; `npx commerce env` prints more tokens. */
 const TOKEN_SECONDS = 8 * 3600
+const TOKEN_SCOPE = 'codes:read codes:write'
 
 /**
  * Runs the service until Ctrl-C or the end of npm.
@@ -35,6 +36,7 @@ export async function start({
   const settings = resolve(file ?? 'shared/settings/profiles/local.json')
   if (!existsSync(settings)) throw new Error(`there is no settings file ${file}`)
   const stopped = stopSignal()
+  stopped.addEventListener('abort', () => console.log('\nStopping …'), { once: true })
   try {
     await serve(port, settings, stopped)
   } catch (error) {
@@ -76,7 +78,7 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
   try {
     const token = await issueToken(
       {
-        ...{ tenant: 'acme', role: 'Editor', sub: 'u1', scope: 'codes:read codes:write' },
+        ...{ tenant: 'acme', role: 'Editor', sub: 'u1', scope: TOKEN_SCOPE },
         expiresInSeconds: TOKEN_SECONDS,
       },
       settings,
@@ -85,7 +87,6 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
     printWelcome(local.service, { token, seconds: elapsedSeconds(started), reference: reference?.url })
     writeServiceFile(local.service)
     await untilStopped(local, stopped)
-    console.log('\nStopping …')
   } finally {
     removeServiceFile(local.service.aws_endpoint)
     await reference?.stop()
@@ -139,13 +140,14 @@ function printWelcome(
     reference &&
       `Console with requests, events, mail (one-time codes), refunds and queues: ${reference}console.html`,
     provider_url && `Refunds go to a fake payment provider: ${provider_url}/refunds lists them.`,
+    `The token lasts ${TOKEN_SECONDS / 3600} hours and has the scopes ${TOKEN_SCOPE}.`,
     `Ready in ${seconds} s. Ctrl-C stops the service. To create, read and list orders, paste into another terminal:`,
     '',
     `BASE_URL=${base_url}`,
     `TOKEN=${typeof token === 'string' ? token : `# none: ${token.message}`}`,
-    `curl -s "$BASE_URL/v1/orders" ${authorization} -H "Content-Type: application/json" -H "Idempotency-Key: first-order" -d '${order}' | tee ${file}`,
-    `curl -s "$BASE_URL/v1/orders/$(sed -E 's/.*"id":"([^"]+)".*/\\1/' ${file})" ${authorization}`,
-    `curl -s "$BASE_URL/v1/orders?page_size=10" ${authorization}`,
+    `curl -s -w '\\n' "$BASE_URL/v1/orders" ${authorization} -H "Content-Type: application/json" -H "Idempotency-Key: first-order" -d '${order}' | tee ${file}`,
+    `curl -s -w '\\n' "$BASE_URL/v1/orders/$(sed -E 's/.*"id":"([^"]+)".*/\\1/' ${file})" ${authorization}`,
+    `curl -s -w '\\n' "$BASE_URL/v1/orders?page_size=10" ${authorization}`,
   ]
   console.log(`\n${lines.filter((line) => line !== undefined).join('\n')}\n`)
 }

@@ -41,7 +41,10 @@ export type RefundView = ViewOf<typeof Refund>
 /** A stored refund. */
 export interface Refund extends RefundView {
   tenant_id: string
-  /** When the provider's outcome occurred; absent while it is pending, and after the provider rejected the request. */
+  /**
+   * Orders the reports of an outcome: the time of the latest one that counted, or an earlier time if the service learned
+   * the outcome by itself. Absent while it is pending, and after the provider rejected the request.
+   */
   outcome_at?: string
   /** The provider's account with the charge. Recorded, so an attempt is made in it also after another one was connected. */
   account: string

@@ -8,7 +8,7 @@ import { impliedVersion, type WebhookEvent } from './webhook-event.ts'
 
 /** Returns the handled versions of an event's type, and the one that is its own. */
 export function handledAs(
-  { type, version = impliedVersion }: WebhookEvent,
+  { type, version = impliedVersion }: Pick<WebhookEvent, 'type' | 'version'>,
   events: readonly ReceivedEvent[],
 ): { versions: readonly ReceivedEvent[]; own: ReceivedEvent | undefined } {
   const versions = events.filter(({ definition }) => definition.type === type)

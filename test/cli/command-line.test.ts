@@ -156,7 +156,11 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['api-keys', 'commerce api-keys'],
     ['verify --stag s', '--stag'],
     ['verify acme', 'error: '],
+    ['event listen', 'Did you mean … events'],
+    ['ordrs', 'Did you mean … orders'],
     ['env --tenant acme --stack s', '--tenant'],
+    ['env --scope codes:read', '--scope requires --tenant'],
+    ['env --role Viewer', '--role requires --tenant'],
     ['table restore t --to yesterday', '--to … yesterday … UTC'],
     ['dead-letters redrive letters', 'letters … webhooks, mail'],
     ['events --limit ten', '--limit … ten'],
@@ -220,10 +224,34 @@ describe('exit code 2 and a message on standard error are the result of', () => 
   })
 })
 
+test.each([
+  ['cart.update', '{}', 'cart.update … cart.updated'],
+  ['cart.updated', '{"amount_minr":1,"currency":"EUR"}', 'amount_minr … amount_minor'],
+])('webhook send warns of what the service ignores: %s %s', async (type, data, warning) => {
+  const { stderr } = await run(`webhook send ${type} --id c --tenant t --data '${data}'`)
+  expect(stderr).toMatch(naming(`warning … ${warning}`))
+})
+
 describe('the token of env', () => {
+  /** Makes the process read the file of a local run that there need not be. */
+  const readsRun = (file: string) => `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { readFileSync } = fs
+    fs.readFileSync = (path, ...rest) => String(path).endsWith('.local/service.json') ? ${JSON.stringify(file)} : readFileSync(path, ...rest)
+    syncBuiltinESMExports()`
+  const importing = (file: string) => `data:text/javascript,${encodeURIComponent(readsRun(file))}`
+  const withRun = importing('{"base_url":"http://localhost"}')
+
+  test('is not printed without a local run', async () => {
+    const printed = await run('env --tenant acme', { node: ['--import', importing('')] })
+    expect(printed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(naming('npm start')) })
+  })
+
   const token = async (options: string) => {
-    const { stdout, stderr } = await run(`env --tenant acme --role ${options}`)
-    // The first variable. Without a local run the addresses fail.
+    const { stdout, stderr } = await run(`env --tenant acme --role ${options}`, {
+      node: ['--import', withRun],
+    })
     const [, jwt = ''] = /^TOKEN='(.*)'$/m.exec(stdout) ?? []
     return { claims: decodeJwt(jwt), stderr }
   }

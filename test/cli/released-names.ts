@@ -45,7 +45,7 @@ export function releasedNames(): ReleasedNames {
     errors: Object.fromEntries(errors),
     receivedEvents: receivedEvents.map(({ definition: { type, version } }) => `${type}.v${version}`),
     clientExports: Object.keys(client),
-    clientMethods: Object.keys(client.commerceClient({ baseUrl: '' })),
+    clientMethods: Object.keys(client.commerceClient({ baseUrl: 'http://localhost' })),
     clientTypes: exportedTypes(join(import.meta.dirname, '../../client/commerce-client.ts')),
   }
 }

@@ -54,6 +54,13 @@ async function place(steps: Step[], random: () => number = () => 0.5) {
   return { outcome, waits: [...waits], elapsed: clock.now() - startedAt, received: [...server.received] }
 }
 
+test.each(['', '/v1', 'api.example.com/prod'])(
+  'a base URL that is not absolute is refused: %s',
+  (baseUrl) => {
+    expect(() => commerceClient({ baseUrl })).toThrow(TypeError)
+  },
+)
+
 describe('attempts', () => {
   test('are at most five within 10 s, with delays in their ranges, the same key and the same body', async () => {
     const failing: fc.Arbitrary<Step> = fc

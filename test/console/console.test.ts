@@ -102,7 +102,7 @@ describe('an item of the table', () => {
       ...{ ...stored, created_at: '2026-11-23T10:00:00.000Z', updated_at: '2026-11-23T10:00:01.000Z' },
     })
     expect(entry).toEqual({
-      ...{ ...fields, kind: 'refund', tenant: 'acme', provider_refund_id: 're_1', outcome_at: undefined },
+      ...{ ...fields, kind: 'refund', tenant: 'acme', provider_refund_id: 're_1' },
       ...{ at: Date.UTC(2026, 10, 23, 10), updated_at: '2026-11-23T10:00:01.000Z' },
     })
   })

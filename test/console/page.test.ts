@@ -79,7 +79,7 @@ const report = {
 }
 /** A refund with all that happened to it, and others in each status. */
 const refunds: ConsoleEntry[] = [
-  refund('paid', { outcome_at: new Date(3100).toISOString() }),
+  refund('paid', { updated_at: new Date(3100).toISOString() }),
   refund('declined', { status: 'failed', provider_refund_id: undefined, currency: undefined }),
   refund('waiting', { status: 'pending' }),
   refund('asked', { status: 'pending', provider_refund_id: undefined, currency: undefined }),

@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
+import { NothingFoundError } from '#bin/commands/ask/timeline.ts'
 import type { ConsoleEntry } from '#bin/console/activity.ts'
 import { startConsole } from '#bin/console/server.ts'
 import type { Question, Reading, Source } from '#bin/console/source.ts'
@@ -37,7 +38,7 @@ const source: Source = {
   },
   async find(what, range) {
     asked.push({ what, ...range })
-    if (what === 'nothing') throw new Error('nothing was found')
+    if (what === 'nothing') throw new NothingFoundError('nothing was found')
     const found: ConsoleEntry = {
       kind: 'found',
       id: 'audit a-1',
@@ -145,6 +146,11 @@ describe('the server', () => {
   test.each(['redrive', 'resend'])('has no action %s', async (action) => {
     const headers = { ...own(), Origin: `http://127.0.0.1:${port}`, 'X-Console-Token': token }
     const { status } = await send(`/console/${action}`, headers, 'POST')
+    expect(status).toBe(404)
+  })
+
+  test('answers 404 if nothing is found', async () => {
+    const { status } = await send('/console/find?what=nothing', { ...own(), 'X-Console-Token': token })
     expect(status).toBe(404)
   })
 

@@ -172,6 +172,16 @@ describe('profile check', () => {
     expect(open_points).not.toContain('otp.user')
   })
 
+  test.each(['dev', 'prod'])(
+    'names the settings of the example of %s that are to be replaced',
+    async (stage) => {
+      const { placeholders, decided } = await checkProfile(`docs/examples/profile-${stage}.json`, stage)
+      expect(placeholders).toHaveLength(decided)
+      const own = { 'aws.environment': { account: '222233334444', region: 'eu-west-1' } }
+      expect((await check(own, stage)).placeholders).toEqual([])
+    },
+  )
+
   const toDecide = async (own: object, stage?: string) => {
     const { to_decide } = await check({ ...environment, ...own }, stage)
     return to_decide.map(({ setting }) => setting)

@@ -37,6 +37,7 @@ import {
   entryOfLedger,
   entryOfLetter,
   entryOfLine,
+  NothingFoundError,
   type TimelineEntry,
 } from './timeline.ts'
 
@@ -89,7 +90,7 @@ const createdEntities: Readonly<Record<string, 'order' | 'code' | 'refund' | 'op
 
 /**
  * Finds what a text names, and all that happened to it.
- * @throws Error if nothing is found
+ * @throws NothingFoundError
  */
 export async function find(reach: Reach, what: string, options: FindOptions = {}): Promise<Timeline> {
   const search = new Search(reach, what, options)
@@ -206,14 +207,19 @@ class Search {
     this.#others.push(...own.map((line) => entryOfLetter(line, command)))
   }
 
-  /** @throws Error if nothing is found */
+  /** @throws NothingFoundError */
   timeline(): Timeline {
     const entries = [...this.#entries()].toSorted((one, other) => (one.at < other.at ? -1 : 1))
     if (entries.length === 0) {
       const { from, to } = this.#time
       const time = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`
-      const advice = this.#tenant === undefined ? ', or name its --tenant' : ''
-      throw new Error(`nothing is known of ${this.#what} from ${time}: look at another time${advice}`)
+      const advice =
+        this.#tenant === undefined
+          ? '. The text of a code, a charge or a cart is found only with its tenant: name it with --tenant, or fill in Tenant in the browser'
+          : ''
+      throw new NothingFoundError(
+        `nothing is known of ${this.#what} from ${time}: look at another time${advice}`,
+      )
     }
     const found: Found[] = [...this.#items.values()].map(({ kind, id, tenant }) => ({ kind, id, tenant }))
     const known = new Set(found.map(({ id }) => id))

@@ -49,7 +49,6 @@ const refundFields = [
   'provider_refund_id',
   'created_at',
   'updated_at',
-  'outcome_at',
 ] as const satisfies (keyof Refund)[]
 /** A refund, without what only its saga needs. */
 export type RefundLine = Pick<Refund, (typeof refundFields)[number]>

@@ -94,6 +94,9 @@ export function entryOfLetter(line: DeadLetterLine, command: CommandOf): Timelin
   }
 }
 
+/** Nothing is known of what somebody looks for. */
+export class NothingFoundError extends Error {}
+
 /** Returns the entry of an event, without its data. */
 export function entryOfEvent(
   event: Pick<PublishedEvent, 'type' | 'event_id' | 'occurred_at' | 'correlation_id'>,
@@ -114,7 +117,6 @@ const shown: Readonly<Record<string, readonly string[]>> = {
     'currency',
     'account',
     'provider_refund_id',
-    'outcome_at',
     'created_at',
     'updated_at',
   ],

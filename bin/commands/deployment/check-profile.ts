@@ -13,6 +13,8 @@ interface ProfileCheck {
   stage: string
   /** The number of settings of which the profile says something. */
   decided: number
+  /** Settings of the profile with a value that the examples hold for an account, a host or an address. */
+  placeholders: string[]
   /** Settings of the profile that have the value of the base: they can be left out. */
   same_as_base: string[]
   /** Answers of the base that fit a first try and no stage for customers, and what each means. */
@@ -22,6 +24,9 @@ interface ProfileCheck {
   /** What the API leaves open, and the base answers. docs/settings.md has the answers. */
   open_points: string[]
 }
+
+/** The account and the domain of docs/examples, which the operator replaces. */
+const placeholder = /\b(?:111122223333|acme\.cloud)\b/
 
 /** What somebody decides before customers come. The base cannot know it, and a stage works without it, but not as they expect. */
 const decisions: readonly [key: SettingKey, isOpen: (settings: Settings) => boolean, otherwise: string][] = [
@@ -78,6 +83,7 @@ export async function checkProfile(profile: string, stageName: string): Promise<
     profile,
     stage: stageName,
     decided: keys.length - ofBase.length,
+    placeholders: Object.keys(own).filter((key) => placeholder.test(JSON.stringify(own[key]))),
     same_as_base: base === undefined ? [] : Object.keys(own).filter(isAsInBase),
     to_decide: decisions.flatMap(([setting, isOpen, otherwise]) =>
       stage.keepsData && isOpen(settings) ? [{ setting, otherwise }] : [],

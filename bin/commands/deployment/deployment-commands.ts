@@ -228,7 +228,7 @@ function defineDescriptions(define: Define): void {
 function defineProfile(define: Define): void {
   define(
     'profile check',
-    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
+    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings with values of the examples, those that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
     'profile check profiles/prod.json --stage prod',
   )
     .argument('<file>', 'the profile')
@@ -241,5 +241,7 @@ function defineProfile(define: Define): void {
       console.error(
         `${file} is complete for stage ${stage}.${open && ` Before customers use it, decide ${open}.`}`,
       )
+      if (check.placeholders.length > 0)
+        console.error(`warning: replace the values of the example in ${check.placeholders.join(', ')}`)
     })
 }

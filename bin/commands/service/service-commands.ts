@@ -45,6 +45,9 @@ function defineStart(define: Define): void {
     })
 }
 
+/** The options of `env` that only a token has, by attribute. */
+const tokenOptions = new Set(['role', 'sub', 'scope', 'expiresIn', 'claims'])
+
 function defineEnvironment(define: Define): void {
   define(
     'env',
@@ -61,11 +64,18 @@ function defineEnvironment(define: Define): void {
     .option('--claims <json>', 'other claims; null removes one', parseObject)
     .addOption(settings)
     .addOption(stack)
-    .action(async ({ settings, stack, tenant, expiresIn: expiresInSeconds, ...request }) => {
+    .action(async ({ settings, stack, tenant, expiresIn: expiresInSeconds, ...request }, command) => {
       if (stack !== undefined && tenant !== undefined)
         throw new UsageError('--tenant is for the local run only: a stack has no local issuer')
-      if (tenant !== undefined) printVariables({ TOKEN: await tokenOf(tenant) })
-      printVariables(await pageAddresses(stack))
+      const ofToken = command.options.find(
+        (option) =>
+          tokenOptions.has(option.attributeName()) &&
+          command.getOptionValueSource(option.attributeName()) === 'cli',
+      )
+      if (ofToken && tenant === undefined) throw new UsageError(`${ofToken.long} requires --tenant`)
+      const token = tenant === undefined ? {} : { TOKEN: await tokenOf(tenant) }
+      // After both are known: a shell evaluates what is printed before an error, too.
+      printVariables({ ...token, ...(await pageAddresses(stack)) })
 
       async function tokenOf(tenant: string): Promise<string> {
         const { role, scope } = request

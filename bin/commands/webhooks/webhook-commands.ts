@@ -37,18 +37,21 @@ function defineSend(define: Define): void {
     .addOption(url)
     .addOption(stack)
     .action(async (type, { id, tenant, data, eventId, occurredAt, settings, url, stack }) => {
-      const { sendEvent } = await import('./webhook.ts')
+      const { ignoredOf, sendEvent } = await import('./webhook.ts')
       const event = {
         event_id: eventId ?? randomUUID(),
         type,
         occurred_at: (occurredAt ?? new Date()).toISOString(),
         data: { id, ...(tenant !== undefined && { tenant_id: tenant }), ...data },
       }
+      const used = await settingsOf(settings)
+      const ignored = ignoredOf(event, used)
+      if (ignored !== undefined) console.error(`warning: ${ignored}`)
       const deployment = await stackOf(stack)
       const response = await sendEvent(event, {
         baseUrl: (await import('../stack/deployment.ts')).baseUrlOf(deployment, url),
         secret: await (await import('./webhook-secret.ts')).signingSecret(deployment),
-        settings: await settingsOf(settings),
+        settings: used,
       })
       if (!response.ok) throw new Error(`${response.status} ${await response.text()}`)
       printFields({ status: response.status, event_id: event.event_id })

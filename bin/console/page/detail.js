@@ -109,7 +109,6 @@ const descriptions = {
       ['Account', refund.account],
       ['Provider’s refund', entryLink('payout', refund.provider_refund_id)],
       ['Requested', time(refund.at)],
-      ['Outcome', refund.outcome_at && time(refund.outcome_at)],
     ],
     content: [...commandsOf(refund), ...historyOf(refund)],
   }),
@@ -167,8 +166,8 @@ function historyOf(entry) {
     ]),
     ...of('refund').map(({ at, ...refund }) => [at, `refund requested: ${money(refund)}`]),
     ...of('payout').map(({ at, id, status }) => [at, `provider: ${id}, now ${status}`]),
-    ...of('refund').map(({ outcome_at, status, ...refund }) => [
-      outcome_at,
+    ...of('refund').map(({ updated_at, status, ...refund }) => [
+      status === 'pending' ? undefined : updated_at,
       `outcome: ${status}, ${meaningOf({ ...refund, status })}`,
     ]),
     ...of('ledger').map((booking) => [booking.at, `ledger: ${booking.booking} of ${money(booking)}`]),
