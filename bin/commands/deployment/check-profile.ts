@@ -5,6 +5,7 @@ import { checkOperations } from '#lib/checks/check-operations.ts'
 import { stageNamed } from '#lib/stage.ts'
 import { readBase, resolveProfile } from '#shared/settings/read-profile.ts'
 import { register, type SettingKey, type Settings } from '#shared/settings/register.ts'
+import { exampleValues } from '../../build/local-values.ts'
 import { loadSettings, readProfileFile } from '../../build/settings-file.ts'
 
 /** What a profile that is complete for a stage says, and what its base says. */
@@ -13,7 +14,7 @@ interface ProfileCheck {
   stage: string
   /** The number of settings of which the profile says something. */
   decided: number
-  /** Settings of the profile with a value that the examples hold for an account, a host or an address. */
+  /** Settings of the profile with a value of the examples, which a synthesis refuses. */
   placeholders: string[]
   /** Settings of the profile that have the value of the base: they can be left out. */
   same_as_base: string[]
@@ -24,9 +25,6 @@ interface ProfileCheck {
   /** What the API leaves open, and the base answers. docs/settings.md has the answers. */
   open_points: string[]
 }
-
-/** The account and the domain of docs/examples, which the operator replaces. */
-const placeholder = /\b(?:111122223333|acme\.cloud)\b/
 
 /** What somebody decides before customers come. The base cannot know it, and a stage works without it, but not as they expect. */
 const decisions: readonly [key: SettingKey, isOpen: (settings: Settings) => boolean, otherwise: string][] = [
@@ -83,7 +81,7 @@ export async function checkProfile(profile: string, stageName: string): Promise<
     profile,
     stage: stageName,
     decided: keys.length - ofBase.length,
-    placeholders: Object.keys(own).filter((key) => placeholder.test(JSON.stringify(own[key]))),
+    placeholders: Object.keys(own).filter((key) => exampleValues({ [key]: own[key] }).length > 0),
     same_as_base: base === undefined ? [] : Object.keys(own).filter(isAsInBase),
     to_decide: decisions.flatMap(([setting, isOpen, otherwise]) =>
       stage.keepsData && isOpen(settings) ? [{ setting, otherwise }] : [],
