@@ -64,7 +64,7 @@ export function readProfile(profile: unknown, source: string, known: readonly st
   if (problems.length === 0) problems.push(...conflictsOf(settings as Settings))
   if (problems.length === 0) return settings as Settings
   const missing = Object.keys(register).filter((key) => !given.has(key))
-  // A base leaves less than a quarter of the settings open.
+  // A base leaves only what the account decides open, so a profile that extends one lacks few settings.
   const baseless = missing.length > Object.keys(register).length / 2
   const hint = baseless ? ` Most settings are missing: "extends": "${bases[0]}" gives them values.` : ''
   throw new ProfileError(`${source}: ${problems.length} problem(s) to fix:${hint}\n${problems.join('\n')}`)
