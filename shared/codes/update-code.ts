@@ -40,6 +40,8 @@ export async function updateCode<Response extends object>(
       const target = code.tenant_id === caller?.tenant ? `code/${code.id}` : 'code'
       throw new Denial(fail('CONFLICT.soft_deleted'), 'CONFLICT.soft_deleted', target)
     }
+    // Permission comes before the precondition. What differs in a replacement is known after it: a stale one may differ in any field.
+    if (typeof asked !== 'function') checkMayChange(asked, trigger)
     checkPrecondition(precondition, codeEtag(code, settings))
     const changes = typeof asked === 'function' ? asked(code) : asked
     checkMayChange(changes, trigger)
@@ -52,8 +54,6 @@ export async function updateCode<Response extends object>(
       onConflict: async (existing) => decide(existing ? asCode(existing) : await readCode(context, id)),
     }
   }
-  // Permission comes before the precondition. What differs in a replacement is known after it: a stale one may differ in any field.
-  if (typeof asked !== 'function') checkMayChange(asked, trigger)
   return decide(await readCode(context, id))
 }
 

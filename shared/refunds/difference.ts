@@ -18,7 +18,7 @@ export type Difference =
   | 'not_at_provider'
   /** The provider has a further payout for a refund whose payout is in the ledger. */
   | 'paid_twice'
-  /** Amount, currency, charge or the provider’s id differ. */
+  /** Amount, currency, charge or the provider’s id differ, or the payout names another refund. */
   | 'fields_differ'
   /** The provider took the payout back, and the ledger has no reversal. */
   | 'not_reversed'
@@ -61,9 +61,11 @@ export function isFurtherPayout({ id }: ProviderRefund, { entries }: Pick<Refund
   )
 }
 
-function agrees(entry: LedgerEntry, { id, chargeId, amount, currency }: ProviderRefund): boolean {
+function agrees(entry: LedgerEntry, providerRefund: ProviderRefund): boolean {
+  const { id, chargeId, amount, currency, refundId = entry.refund_id } = providerRefund
   const expected = entry.kind === 'payout' ? amount : -amount
   return (
+    entry.refund_id === refundId &&
     entry.amount === expected &&
     entry.currency === currency &&
     entry.charge_id === chargeId &&

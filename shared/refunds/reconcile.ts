@@ -85,11 +85,12 @@ async function reconcilePart(range: ReconcileRange, sources: Sources): Promise<R
   const providerRefunds = listed.taken.filter(({ createdAt }) => createdAt >= from)
   const own = providerRefunds.filter(({ refundId }) => refundId !== undefined && isId(refundId))
   const entries = Map.groupBy(booked.taken, ({ refund_id }) => refund_id)
-  const listedIds = new Set(own.flatMap(({ id, refundId }) => [id, refundId]))
-  const unlisted = booked.taken.filter(
-    ({ kind, refund_id, provider_refund_id = refund_id }) =>
-      kind === 'payout' && !listedIds.has(provider_refund_id),
-  )
+  const listedIds = new Map(own.map(({ id, refundId }) => [id, refundId]))
+  const listedRefunds = new Set(listedIds.values())
+  // An entry whose payout names another refund is not listed: one payout would be counted for two refunds.
+  const isListed = ({ refund_id, provider_refund_id: id }: LedgerEntry) =>
+    id === undefined ? listedRefunds.has(refund_id) : listedIds.get(id) === refund_id
+  const unlisted = booked.taken.filter((entry) => entry.kind === 'payout' && !isListed(entry))
   const pairs = await inBatches([
     ...own.map((providerRefund) => () => pairOfListed(providerRefund, entries, { range, sources })),
     ...unlisted.map((payout) => () => pairOfPayout(payout, { range: { ...range, from }, sources })),

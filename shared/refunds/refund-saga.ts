@@ -31,9 +31,6 @@ interface RefundResult {
   earlier?: { same?: Refund }
 }
 
-/** Until this age, hardly anything but its own request has changed a refund. */
-const freshMilliseconds = 10_000
-
 /**
  * A refund: the pending refund is committed, the provider pays it, and its outcome is committed with the ledger entry.
  * The name of the caller's request is sent with each attempt, so all attempts lead to one payout, also those of a refund that
@@ -47,18 +44,20 @@ export function refundSaga(
   openProvider: () => Promise<Pick<PaymentProvider, 'refund' | 'adopt'>>,
 ): Saga<Refund, RefundResult, RefundView> {
   const { settings, table, now, budget } = context
+  let started: Refund | undefined
   return {
     finishedBy: 'service',
     start(refund) {
       const { id, tenant_id: tenant, charge_id, amount } = refund
+      started = refund
       return {
         writes: startWrites(refund, settings),
         audit: { action: 'refund', target: `refund/${id}`, tenant, after: { charge_id, amount } },
       }
     },
     async execute(recorded) {
-      const isFresh = now() - timeOf(recorded.id) < freshMilliseconds
-      const refund = isFresh ? recorded : await currentRefund(recorded)
+      // The state of a saga that is taken over is what some role could write: only the stored refund is paid.
+      const refund = recorded.id === started?.id ? started : await currentRefund(recorded)
       if (refund.status !== 'pending') return { refund }
       try {
         return await attempt(refund)
@@ -176,7 +175,10 @@ export async function findBookedByCommand(
   const { paidSince } = requestOf(refund, settings)
   for (const id of await lockHoldersOf(refund, table)) {
     const other = timeOf(id) < paidSince ? undefined : await findRefund(table, refund.tenant_id, id)
-    if (other?.request === refund.request) return responseOf(other)
+    if (other?.request !== refund.request) continue
+    if (other.charge_id !== refund.charge_id || other.amount !== refund.amount)
+      throw fail('CONFLICT.idempotency.payload_mismatch')
+    return responseOf(other)
   }
   return undefined
 }

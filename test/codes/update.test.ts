@@ -209,6 +209,9 @@ test('a change of the state is denied to an Editor whatever the tag, also in a b
   }
   expect(outcome(await by.update(admin('moved'), id, '"stale"', body))).toBe('412 CONFLICT.etag.mismatch')
   expect(outcome(await by.update(admin('moved'), id, etag, body))).toBe('200')
+  expect(outcome(await by.update(editor('other'), id, '*', body))).toBe('404 NOT_FOUND.code')
+  await by.softDelete(editor('moved'), id)
+  expect(outcome(await by.update(editor('moved'), id, '*', body))).toBe('409 CONFLICT.soft_deleted')
 })
 
 describe('an immutable field', () => {

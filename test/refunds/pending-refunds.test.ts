@@ -315,8 +315,24 @@ describe('a refund that an operator settles', () => {
 
   test('is not asked about any more if the provider had accepted it', async () => {
     const refund = await accept('acme', hour)
-    await settle(refund, { outcome: 'failed' })
+    await settle(refund, { outcome: 'failed', providerRefundId: String(stored(refund)?.provider_refund_id) })
     expect(itemsOf('unsettled-refund')).toEqual([])
+  })
+
+  test.each<[string, LookedUpOutcome, string]>([
+    ['as failed, without its id at the provider', { outcome: 'failed' }, 'has accepted'],
+    ['as paid, with another id', { ...payout, providerRefundId: 're_other' }, 'another payout'],
+  ])('is refused if the provider had accepted it: %s', async (_, finding, reason) => {
+    const refund = await accept('acme', hour)
+    await expect(settle(refund, finding)).rejects.toThrow(reason)
+    expect(stored(refund)?.status).toBe('pending')
+  })
+
+  test('is refused with the payout of another refund', async () => {
+    const [one, other] = [await interrupt('acme'), await interrupt('acme')]
+    await settle(one, payout)
+    await expect(settle(other, payout)).rejects.toThrow(one.id)
+    expect(itemsOf('ledger')).toHaveLength(1)
   })
 
   test.each(['failed', 'succeeded'] as const)('and has %s meanwhile is not changed', async (status) => {

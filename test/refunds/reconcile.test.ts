@@ -92,6 +92,16 @@ async function compare(from = start, to = start + hour, of = account): Promise<R
 const kinds = (parts: readonly ReconciledPart[]) =>
   parts.flatMap(({ differences }) => differences.map(({ finding, refund_id }) => `${finding} ${refund_id}`))
 
+describe('a payout that two refunds have', () => {
+  test.each(['the first', 'the second'])('and that names %s is a difference of the other', async (named) => {
+    const [one, two] = [idAt(start + 1), idAt(start + 2)]
+    const refundId = named === 'the first' ? one : two
+    providerRefunds.push(payoutOf(one, { refundId }))
+    for (const id of [one, two]) await book(id, { provider_refund_id: `re_${one}` })
+    expect(kinds(await compare())).toEqual([`fields_differ ${refundId}`])
+  })
+})
+
 describe('a range', () => {
   test('without refunds has no differences', async () => {
     expect(await compare()).toEqual([

@@ -278,12 +278,18 @@ describe('a refund that was settled in the meantime', () => {
     expect(requests).toEqual([])
   })
 
-  test('is not read again before the age of ten seconds', async () => {
+  test('is read at any age by a run that takes its saga over', async () => {
     const state = await start()
     await settleByEvent(state, { status: 'succeeded' })
-    runtime.clock.advance(ageMilliseconds - 1)
     await finish(state)
-    expect(requests).toHaveLength(1)
+    expect(requests).toEqual([])
+  })
+
+  test('is not paid if only the state of its saga names it', async () => {
+    const state = await start()
+    const forged = { ...state, id: newId(runtime.clock), tenant_id: 'another' }
+    await expect(finish(forged)).rejects.toThrow()
+    expect(requests).toEqual([])
   })
 
   test.each(outcomes)('as %s during the payout returns the stored outcome', async (status, expected) => {

@@ -49,14 +49,17 @@ export function defineRefundCommands(define: Define): void {
     })
   define(
     'refunds settle',
-    'End a pending refund by what you found out at the payment provider, if the service cannot: its account is closed, or its tenant leaves. With `failed`, the account shows no payout of the refund; look for refund_id in the metadata of the refunds of its charge. With `paid`, the payout is booked. It also works while the tenant is blocked. The audit records it. Whatever the provider reports later counts.',
+    'End a pending refund by what you found out at the payment provider, if the service cannot: its account is closed, or its tenant leaves. With `failed`, the account shows no payout of the refund; look for refund_id in the metadata of the refunds of its charge. A refund that the provider has accepted waits for its outcome there. With `paid`, the payout is booked. It also works while the tenant is blocked. The audit records it. Whatever the provider reports later counts.',
     'refunds settle REFUND_ID --tenant acme --outcome failed --yes',
     'refunds settle REFUND_ID --tenant acme --outcome paid --provider-refund-id re_1 --currency EUR --settings profiles/prod.json --stack commerce-prod',
   )
     .argument('<id>', 'the refund')
     .addOption(tenant)
     .addOption(outcome)
-    .option('--provider-refund-id <id>', 'with `paid`: the id of the payout at the provider')
+    .option(
+      '--provider-refund-id <id>',
+      'the id of the refund at the provider: with `paid`, or if the provider had accepted it and shows that it failed',
+    )
     .option('--currency <code>', 'with `paid`: the currency of the payout, such as EUR', parseCurrency)
     .addOption(settings)
     .addOption(yes)
@@ -123,8 +126,8 @@ function lookedUpOutcome(
   currency?: string,
 ): LookedUpOutcome {
   if (outcome === 'failed') {
-    if (providerRefundId === undefined && currency === undefined) return { outcome }
-    throw new UsageError('--provider-refund-id and --currency belong to --outcome paid')
+    if (currency !== undefined) throw new UsageError('--currency belongs to --outcome paid')
+    return { outcome, ...(providerRefundId !== undefined && { providerRefundId }) }
   }
   if (providerRefundId !== undefined && currency !== undefined) return { outcome, providerRefundId, currency }
   throw new UsageError('--outcome paid requires --provider-refund-id and --currency')

@@ -2,6 +2,8 @@ import { newId } from '#shared/platform/base/clock.ts'
 import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
+import type { Write } from '#shared/platform/table/table.ts'
+import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
 import { findRefund } from '#shared/refunds/refund-store.ts'
@@ -12,7 +14,7 @@ import { pendingSagasOf, tryNow } from './pending-sagas.ts'
 
 /** What an operator found out about a refund at the payment provider. */
 export type LookedUpOutcome =
-  | { outcome: 'failed' }
+  | { outcome: 'failed'; providerRefundId?: string }
   | { outcome: 'paid'; providerRefundId: string; currency: string }
 
 /**
@@ -41,15 +43,41 @@ export async function settleByOperator(
     const before = await findRefund(table, tenant, id)
     if (!before) throw new Error(`the tenant has no such refund: ${id}`)
     if (before.status !== 'pending') throw new Error(`the refund is not pending: it is ${before.status}`)
+    checkFinding(before, finding)
     const { refund, effects } = await settleRefund(before, operatorReport(finding), context)
     const actor = { sub, tenant, role: undefined }
     return {
       refund,
       ...effects,
+      writes: [...(effects.writes ?? []), ...(await claimOf(before, finding))],
       ...(effects.audit && { audit: { ...effects.audit, actor } }),
       onConflict: decide,
     }
   }
+
+  /** Returns the claim of the payout that was found. @throws Error if another refund has claimed it */
+  async function claimOf({ account }: Refund, finding: LookedUpOutcome): Promise<Write[]> {
+    if (finding.outcome === 'failed') return []
+    const payout = finding.providerRefundId
+    const holder = (await table.get(claimKey(account, payout)))?.refund_id
+    if (holder === id) return []
+    if (holder !== undefined) throw new Error(`the payout ${payout} is that of the refund ${holder}`)
+    return [{ ...claimPayout(account, payout, { tenant, refund_id: id }), onFailure: 'TRANSIENT.error' }]
+  }
+}
+
+/** @throws Error if what is known of a refund contradicts a finding */
+function checkFinding({ provider_refund_id, currency }: Refund, finding: LookedUpOutcome): void {
+  if (finding.outcome === 'failed') {
+    if (provider_refund_id === undefined || provider_refund_id === finding.providerRefundId) return
+    throw new Error(
+      `the provider has accepted the refund as ${provider_refund_id}: wait for its outcome. If the provider shows that it failed, repeat the command with --provider-refund-id ${provider_refund_id}`,
+    )
+  }
+  if (provider_refund_id !== undefined && provider_refund_id !== finding.providerRefundId)
+    throw new Error(`the refund has another payout at the provider: ${provider_refund_id}`)
+  if (currency !== undefined && currency !== finding.currency)
+    throw new Error(`the refund has another currency: ${currency}`)
 }
 
 interface Settled extends Effects {
