@@ -473,6 +473,7 @@ describe('the published keys of an issuer', () => {
     ['with another status', () => Response.json({ keys: [] }, { status: 201 })],
     ['that are no JSON', () => new Response('keys')],
     ['that are no key set', () => Response.json({})],
+    ['without end', () => Response.json({ keys, filler: 'x'.repeat(256_000) })],
   ])('%s are a fault of the issuer', async (_, response) => {
     respond = response
     expect(await faultBy(first)).toEqual(unavailable)
@@ -486,6 +487,20 @@ describe('the published keys of an issuer', () => {
     const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
     await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject(failure)
   })
+
+  test.each([
+    ['an issuer of some tenants', { tenants: ['acme'] }, true],
+    ['an issuer of all', {}, false],
+  ])(
+    'of %s that cannot be loaded: the failure is that of its caller: %j %s',
+    async (_, of, causedByCaller) => {
+      verifier = verifierOf({ 'auth.issuers': issuers.map((one) => ({ ...one, ...of })) })
+      respond = () => new Response('', { status: 500 })
+      const token = await tokenBy(first, now)
+      const failure = { code: 'DEPENDENCY.unavailable', causedByCaller }
+      await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject(failure)
+    },
+  )
 
   test('of which one cannot be read are a fault of the issuer', async () => {
     keys = [{ ...first.jwk, x: 'AA' }]

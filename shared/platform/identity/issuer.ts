@@ -61,12 +61,26 @@ export function keySetOf(keys: Issuer['keys'], clock: Pick<Clock, 'now'>): KeySe
 async function fetchKeys(url: string, signal: AbortSignal): Promise<LocalKeySet> {
   try {
     const response = await fetch(url, { signal, redirect: 'error', headers: { Accept: 'application/json' } })
-    if (response.status === 200) return createLocalJWKSet((await response.json()) as JSONWebKeySet)
+    if (response.status === 200) return createLocalJWKSet(JSON.parse(await textOf(response)))
     await response.body?.cancel()
     throw new Error(`the key set is answered with status ${response.status}`)
   } catch (cause) {
     throw fail('DEPENDENCY.unavailable', { cause })
   }
+}
+
+/** Far more than any issuer publishes. A function has 1 GB, and an issuer may be hostile. */
+const maxKeySetBytes = 256_000
+
+async function textOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of (body ?? []) as unknown as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > maxKeySetBytes) throw new Error(`the key set has more than ${maxKeySetBytes} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
 }
 
 /**

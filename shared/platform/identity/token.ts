@@ -89,13 +89,13 @@ export function tokenVerifier(
     const { issuer, keySet } = known
     let keys: LocalKeySet | undefined
     const keyOf: JWTVerifyGetKey = async (header, jws) => {
-      keys = await keySet.get(budget)
+      keys = await keySet.get(budget).catch(issuer.tenants ? notOfService : undefined)
       try {
         return await keyIn(keys, header, jws)
       } catch (thrown) {
         if (!(thrown instanceof errors.JWKSNoMatchingKey)) throw thrown
         // The issuer may have a new key.
-        keys = await keySet.renew(budget).catch(byUnknownKey)
+        keys = await keySet.renew(budget).catch(notOfService)
         return keyIn(keys, header, jws)
       }
     }
@@ -144,8 +144,11 @@ function bearerToken(authorization: string | undefined): string {
   return match[1]
 }
 
-/** Throws the failure of a renewal. Anyone can send tokens with unknown keys while an issuer is unavailable. */
-function byUnknownKey(cause: unknown): never {
+/**
+ * Throws the failure of a renewal, or of the issuer of some tenants. Anyone can send tokens with unknown keys, or with the name of an
+ * issuer, while it is unavailable: neither may raise alarms or stop deployments.
+ */
+function notOfService(cause: unknown): never {
   throw cause instanceof Failure ? fail(cause.code, { cause, causedByCaller: true }) : cause
 }
 
