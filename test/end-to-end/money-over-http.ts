@@ -144,7 +144,8 @@ export function moneyOverHttp(running: () => Running): void {
       const { service } = running()
       const of = ['--tenant', reconciled]
       const pending = (await service.run('refunds', 'list')).find(({ tenant_id }) => tenant_id === reconciled)
-      const found = ['--outcome', 'failed', '--yes', '--settings', service.settings]
+      const accepted = ['--provider-refund-id', String(pending?.provider_refund_id)]
+      const found = ['--outcome', 'failed', ...accepted, '--yes', '--settings', service.settings]
       const [ended] = await service.run('refunds', 'settle', String(pending?.id), ...of, ...found)
       expect(ended).toMatchObject({ id: pending?.id, status: 'failed' })
       expect(await service.run('refunds', 'list', ...of, '--status', 'pending')).toEqual([])

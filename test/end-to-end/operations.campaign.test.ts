@@ -105,8 +105,8 @@ describe('preflight', () => {
   const deployed = () => join(directoryOf(Number(new URL(service.aws.endpoint).port)), 'cdk.out')
   async function check(assembly: string): Promise<string> {
     placeholders['cdk.out/prod'] = assembly
-    const pipeline = await procedure('Pipeline', 'docs/deployment.md')
-    return pipeline.next('npx commerce preflight')
+    const deployment = await procedure('5. First deployment', 'docs/deployment.md')
+    return deployment.next('npx commerce preflight')
   }
 
   test('refuses the release that is deployed', async () => {
