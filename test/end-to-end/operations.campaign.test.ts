@@ -106,6 +106,8 @@ describe('preflight', () => {
   async function check(assembly: string): Promise<string> {
     placeholders['cdk.out/prod'] = assembly
     const deployment = await procedure('5. First deployment', 'docs/deployment.md')
+    // A synthesis takes a quarter of a minute: the stack of this run is synthesized already.
+    deployment.left.shift()
     return deployment.next('npx commerce preflight')
   }
 
@@ -118,7 +120,7 @@ describe('preflight', () => {
   test('accepts another release of the deployed stack', async () => {
     const assembly = join(folder, 'cdk.out')
     await cp(deployed(), assembly, { recursive: true })
-    // A synthesis takes a quarter of a minute. Preflight compares the outputs and the table.
+    // Preflight compares the outputs and the table.
     const file = join(assembly, 'commerce-local.template.json')
     const template = JSON.parse(await readFile(file, 'utf8'))
     expect(template.Outputs.Release.Value).toBe('first')
