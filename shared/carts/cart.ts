@@ -64,6 +64,14 @@ export interface CartLine {
   event_id: string
 }
 
+/**
+ * Returns the version of a cart after a change. It is never below the seconds since 1970, so it is above every version that was
+ * published before the table went back to an earlier time.
+ */
+export function nextVersion(before: Cart | undefined, now: number): number {
+  return Math.max((before?.version ?? 0) + 1, Math.floor(now / 1000))
+}
+
 export function isPriced(cart: Cart | undefined): cart is PricedCart {
   return cart?.amount_minor !== undefined && cart.currency !== undefined
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { type Cart, type CartLine, isPriced } from '../carts/cart.ts'
+import { type Cart, type CartLine, isPriced, nextVersion } from '../carts/cart.ts'
 import { cartLinesOf, changedCart, findCart } from '../carts/cart-store.ts'
 import type { Code } from '../codes/code.ts'
 import { findByText } from '../codes/code-store.ts'
@@ -96,15 +96,15 @@ async function verifyOnCart(
   const others = present.filter((one) => one.code !== text)
   const verified = applicable(found, others, context)
   const codes = verified instanceof Failure ? others : withCode(verified, present)
-  const after = { ...cart, version: cart.version + 1 }
+  const after = { ...cart, version: nextVersion(cart, now()) }
   const { discounts, events } = discountsOf(after, codes, { settings, correlationId: correlation.id })
   const isChanged = events.length > 0 || discounts.length < (cart.discounts?.length ?? 0)
   const change: Revisable<Decision<Discount>> = {
     // All discounts share the cart's version, so concurrently applied codes cannot exceed the cart together.
     writes: [changedCart(cart, { ...after, discounts })],
     events,
-    onConflict: async (existing) =>
-      verifyOnCart(request, { ...found, cart: existing as Cart | undefined }, context),
+    // Gift cards and the code may have changed with the cart.
+    onConflict: () => verifyDiscount(request, context),
   }
   const effects = isChanged ? change : {}
   if (verified instanceof Failure) return notApplied({ request, failure: verified, effects }, context)

@@ -2,7 +2,7 @@ import Stripe from 'stripe'
 import type { Budget } from '../platform/base/clock.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { ProviderRefund, ProviderRefunds } from './provider-refunds.ts'
-import { readWithRetries, type StripeOptions, stripeClient } from './stripe-client.ts'
+import { absent, readWithRetries, type StripeOptions, stripeClient } from './stripe-client.ts'
 import { providerRefundOf } from './stripe-refund.ts'
 
 const pageSize = 100
@@ -62,10 +62,4 @@ function checkPage(page: Stripe.ApiList<Stripe.Refund>): Stripe.ApiList<Stripe.R
   const isPage = Array.isArray(page.data) && (page.data.length > 0 || page.has_more === false)
   if (isPage) return page
   throw new Stripe.errors.StripeAPIError({ message: 'the answer is no page of refunds' })
-}
-
-/** @throws StripeError unless the refund is absent */
-function absent(thrown: unknown): undefined {
-  if (thrown instanceof Stripe.errors.StripeError && thrown.code === 'resource_missing') return undefined
-  throw thrown
 }

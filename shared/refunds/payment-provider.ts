@@ -8,6 +8,8 @@ export interface ProviderRequest {
   chargeId: string
   /** In minor units of the charge's currency. */
   amount: number
+  /** The id at the provider, once it has accepted the refund. */
+  providerRefundId?: string | undefined
   /** The id of the refund, which is stored with the payout. */
   refundId: string
   /** The tenant of the refund, which is stored with the payout, too. */

@@ -103,7 +103,7 @@ interface ChargeLock extends Item {
 
 /**
  * Writes the lock on a charge that a change of its refund requires: a refund that failed or was reversed removes its
- * lock, and one that is paid late takes it, as soon as no other refund has it.
+ * lock, and one that is paid late takes it, as soon as no other refund has it. One that is pending takes only a free lock.
  */
 export async function chargeLockWrites(
   refund: Refund,
@@ -112,8 +112,9 @@ export async function chargeLockWrites(
   if (settings['refunds.policy'] === 'within_charge') return []
   const key = chargeLockKey(refund)
   const lock = (await table.get(key)) as ChargeLock | undefined
-  const isPaid = refund.status === 'succeeded'
-  if (!lock) return isPaid ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
+  const [isPaid, isPending] = [refund.status === 'succeeded', refund.status === 'pending']
+  if (!lock) return isPaid || isPending ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
+  if (isPending) return []
   const { refund_id, also_paid = [], changed_by } = lock
   const before = [refund_id, ...also_paid]
   const after = isPaid ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)

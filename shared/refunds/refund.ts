@@ -11,7 +11,11 @@ import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
 
-/** A refund. amount is in minor units of the charge's currency. */
+const amountUnit = v.description(
+  'In the unit in which the payment provider, Stripe, has the charge: minor units of its currency. Other than in ISO 4217, 500 is 5 units of ISK and UGX, whose amounts end in 00, and 500 units of MGA. Amounts of currencies with three decimals, such as KWD, end in 0.',
+)
+
+/** A refund. */
 export const Refund = defineResource({
   title: 'Refund',
   setting: 'refunds.fields',
@@ -26,8 +30,8 @@ export const Refund = defineResource({
       view: v.string(),
     },
     amount: {
-      request: wholeNumber(1),
-      view: v.pipe(v.number(), v.integer()),
+      request: v.pipe(wholeNumber(1), amountUnit),
+      view: v.pipe(v.number(), v.integer(), amountUnit),
     },
     status: v.picklist(refundStatuses),
     created_at: utc,
@@ -91,10 +95,10 @@ export function requestOf(
   { mayBeLost = false } = {},
 ): ProviderRequest {
   const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount, request } = refund
-  const { uses_own_key: usesOwnKey = false } = refund
+  const { uses_own_key: usesOwnKey = false, provider_refund_id: providerRefundId } = refund
   const requestedSince = timeOf(refundId)
   const paidSince = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
-  const about = { account, chargeId, amount, refundId, tenant, request, usesOwnKey }
+  const about = { account, chargeId, amount, providerRefundId, refundId, tenant, request, usesOwnKey }
   return { ...about, requestedSince, paidSince, mayBeLost }
 }
 

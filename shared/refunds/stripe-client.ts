@@ -101,6 +101,12 @@ export function refusedCall(error: StripeError): Failure {
   })
 }
 
+/** Returns undefined for what is absent at Stripe. @throws any other error */
+export function absent(thrown: unknown): undefined {
+  if (thrown instanceof Stripe.errors.StripeError && thrown.code === 'resource_missing') return undefined
+  throw thrown
+}
+
 /** Returns whether the same request may succeed later. This includes an unknown outcome without a response. */
 function isTransient(error: StripeError): boolean {
   const { statusCode, code = '' } = error

@@ -5,6 +5,7 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome, ProviderRequest } from './payment-provider.ts'
 import { providerKey } from './provider-key.ts'
 import {
+  absent,
   type CallOptions,
   readWithRetries,
   refusedCall,
@@ -63,7 +64,14 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     find(request, budget) {
       const remaining = remainingTime(budget, clock)
       return readWithRetries(options, budget, async (call) => {
-        const refund = await findPayout(request, { charge: request.chargeId }, { stripe, call, remaining })
+        const { account, chargeId: charge, providerRefundId } = request
+        // Its owner can edit the metadata of a payout.
+        if (providerRefundId !== undefined) {
+          const found = stripe.refunds.retrieve(providerRefundId, {}, { stripeAccount: account, ...call })
+          const payout = await found.catch(absent)
+          return payout && providerOutcome(payout, false)
+        }
+        const refund = await findPayout(request, { charge }, { stripe, call, remaining })
         return refund && isOf(request, refund) ? providerOutcome(refund, false) : undefined
       })
     },
@@ -97,8 +105,9 @@ async function askOnce(
 }
 
 /**
- * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined. The payouts
- * of other charges, of which an account may have many, are searched only if the table may have lost one.
+ * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined, or of a charge
+ * that does not exist. The payouts of other charges, of which an account may have many, are searched only if the table may have
+ * lost one.
  * @throws StripeError; DEPENDENCY.timeout
  */
 async function earlierUse(
@@ -106,7 +115,7 @@ async function earlierUse(
   attempt: StripeAttempt,
 ): Promise<ProviderOutcome | EarlierUse> {
   const { chargeId: charge, paidSince, mayBeLost } = request
-  const ofCharge = await findPayout(request, { charge }, attempt)
+  const ofCharge = await findPayout(request, { charge }, attempt).catch(absent)
   const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
   const created = { gte: Math.floor(paidSince / 1000) }
   const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)

@@ -1,5 +1,12 @@
 import * as v from 'valibot'
-import { type Cart, type CartFacts, CartId, type EventPosition, isPriced } from '../carts/cart.ts'
+import {
+  type Cart,
+  type CartFacts,
+  CartId,
+  type EventPosition,
+  isPriced,
+  nextVersion,
+} from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
@@ -69,7 +76,7 @@ export const cartUpdated: Handler = async (event, context) => {
     stated: { ...known?.stated, ...Object.fromEntries(latest.map((fact) => [fact, positionOf(event)])) },
     cart_id,
     tenant_id: tenant,
-    version: (known?.version ?? 0) + 1,
+    version: nextVersion(known, context.now),
   }
   if (!known?.discounts || !isPriced(after)) return { writes: [changedCart(known, after)] }
   const { discounts, events } = discountsOf(after, await usableCodes(after, context), context)

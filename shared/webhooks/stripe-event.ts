@@ -1,7 +1,12 @@
 import * as v from 'valibot'
 import { isId, timestamp } from '../platform/base/clock.ts'
 import { wholeNumber } from '../platform/formats/text.ts'
-import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
+import {
+  metadataName,
+  requestMetadataName,
+  stripeStatuses,
+  tenantMetadataName,
+} from '../refunds/stripe-refund.ts'
 import { perSettings } from '../settings/per-settings.ts'
 import type { WebhookEvent } from './webhook-event.ts'
 
@@ -39,7 +44,11 @@ const StripeRefund = v.object({
     v.string(),
     v.check((status) => stripeStatuses.has(status)),
   ),
-  metadata: v.object({ [metadataName]: v.pipe(v.string(), v.check(isId)), [tenantMetadataName]: name }),
+  metadata: v.object({
+    [metadataName]: v.pipe(v.string(), v.check(isId)),
+    [tenantMetadataName]: name,
+    [requestMetadataName]: name,
+  }),
 })
 
 /** The data of a stored event of Stripe. */

@@ -6,7 +6,12 @@ import type { Refund } from '../refunds/refund.ts'
 import type { ProviderReport } from '../refunds/refund-states.ts'
 import { findRefund } from '../refunds/refund-store.ts'
 import { settleRefund } from '../refunds/settle-refund.ts'
-import { metadataName, stripeStatuses, tenantMetadataName } from '../refunds/stripe-refund.ts'
+import {
+  metadataName,
+  requestMetadataName,
+  stripeStatuses,
+  tenantMetadataName,
+} from '../refunds/stripe-refund.ts'
 import type { Handler, HandlerContext } from './handler.ts'
 import { StoredData } from './stripe-event.ts'
 import type { WebhookEvent } from './webhook-event.ts'
@@ -15,8 +20,9 @@ type StripeRefund = NonNullable<v.InferOutput<typeof StoredData>['refund']>
 
 /**
  * Applies what Stripe says about a refund. The owner of an account can edit the metadata of its refunds, and live endpoints
- * get test events, too: a report counts only if everything that it names is the refund's. Any other is ignored, because
- * Stripe would repeat it in vain. A refund that was made outside the service is left to the daily comparison.
+ * get test events, too: a report counts only if everything that it names is the refund's. The name of the request keeps a
+ * payout from a refund that waits for its own one. Any other is ignored, because Stripe would repeat it in vain. A refund
+ * that was made outside the service is left to the daily comparison.
  */
 const refundReport: Handler = async (event, context) => {
   const { data, isOfMode } = await readData(event, context)
@@ -87,9 +93,10 @@ function isLive(key: string): boolean {
   return /^[a-z]+(_org)?_live_/.test(key)
 }
 
-function isAbout(refund: Refund, { id, charge, amount }: StripeRefund): boolean {
-  const { charge_id, provider_refund_id = id } = refund
-  return charge_id === charge && refund.amount === amount && provider_refund_id === id
+function isAbout(refund: Refund, { id, charge, amount, metadata }: StripeRefund): boolean {
+  const { charge_id, provider_refund_id = id, request } = refund
+  const isItsPayout = provider_refund_id === id && metadata[requestMetadataName] === request
+  return isItsPayout && charge_id === charge && refund.amount === amount
 }
 
 /**

@@ -85,6 +85,8 @@ const refunds: ConsoleEntry[] = [
   refund('asked', { status: 'pending', provider_refund_id: undefined, currency: undefined }),
   refund('reversed', { status: 'reversed', currency: 'JPY' }),
   refund('dinar', { currency: 'KWD' }),
+  refund('krona', { currency: 'ISK' }),
+  refund('ariary', { currency: 'MGA' }),
   {
     ...{ kind: 'payout', id: 're_paid', at: 2000, refund_id: 'paid', tenant: 'acme', account: 'acct_1' },
     ...{ charge: 'ch_paid', amount: 2250, currency: 'eur', status: 'succeeded' },
@@ -339,6 +341,8 @@ describe('money', () => {
     ['paid', '22.50 EUR'],
     ['reversed', '2250 JPY'],
     ['dinar', '2.250 KWD'],
+    ['krona', '22.50 ISK'],
+    ['ariary', '2250 MGA'],
     ['asked', '2250 minor units'],
   ])('of a %s refund is shown as %s', async (id, amount) => {
     expect(await rowOf('refund', id).locator('td.number').innerText()).toBe(amount)

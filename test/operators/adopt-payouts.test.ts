@@ -383,3 +383,22 @@ describe('the range of an adoption', () => {
     )
   })
 })
+
+test.each(['pending', 'succeeded'] as const)(
+  'a %s payout that is adopted locks its charge, if a charge may be refunded once',
+  async (status) => {
+    runtime = memoryRuntime({ 'refunds.policy': 'once_per_charge' })
+    pay(newRefund(), { status })
+    expect(await adopt()).toMatchObject([{ status }])
+    await expect(store(newRefund())).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+  },
+)
+
+test('a pending payout that is adopted leaves the lock of another refund', async () => {
+  runtime = memoryRuntime({ 'refunds.policy': 'once_per_charge' })
+  const other = newRefund()
+  await store(other)
+  pay(newRefund(), { status: 'pending' })
+  expect(await adopt()).toMatchObject([{ status: 'pending' }])
+  expect(itemsOf('charge_lock')).toMatchObject([{ refund_id: other.id }])
+})

@@ -155,7 +155,7 @@ describe('a refund that is pending at the provider', () => {
     expect(requests).toEqual([
       {
         ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
-        ...{ refundId: id, request: 'request-1', usesOwnKey: false },
+        ...{ providerRefundId: 're_1', refundId: id, request: 'request-1', usesOwnKey: false },
         ...{ requestedSince: timeOf(id), paidSince: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
       },
     ])

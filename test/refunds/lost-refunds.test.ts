@@ -18,7 +18,7 @@ import { stripeProvider } from '#shared/refunds/stripe-provider.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
 import { apply } from './apply.ts'
-import { apiKey, fakeProvider } from './stripe-requests.ts'
+import { answered, apiKey, error, fakeProvider } from './stripe-requests.ts'
 
 const tenant = 'acme'
 const caller = { sub: 'caller', tenant, role: 'Editor' as const, scopes: new Set<string>(), claims: {} }
@@ -354,4 +354,31 @@ test('requests with different keys of a caller are different refunds', async () 
   const [one, other] = [await paid(), await paid({ key: 'other' })]
   expect(other).not.toBe(one)
   expect(payouts()).toHaveLength(2)
+})
+
+test.each([
+  ['amount', { amount: 100 }],
+  ['charge', { charge_id: 'ch_other' }],
+])(
+  'a request of another %s is refused after a command has booked the payout of its key',
+  async (what, asked) => {
+    useSettings({ 'refunds.policy': 'once_per_charge' })
+    await paid()
+    const [payout] = payouts()
+    loseAll({ marked: true })
+    await book(String(payout?.id))
+    const refused = { code: 'CONFLICT.idempotency.payload_mismatch' }
+    if (what === 'amount') await expect(send(asked)).rejects.toMatchObject(refused)
+    else expect((await send(asked)).failure).toMatchObject(refused)
+    expect(payouts()).toHaveLength(1)
+  },
+)
+
+test('a key that has expired is new for a charge that does not exist', async () => {
+  await paid()
+  advance(hours(24) + 1000)
+  const missing = error(404, { code: 'resource_missing' })
+  fakeProvider.faults = ({ method }) => (method === 'GET' ? answered(missing) : undefined)
+  const { failure } = await send({ charge_id: 'none' })
+  expect(failure).toMatchObject({ code: 'NOT_FOUND.charge' })
 })

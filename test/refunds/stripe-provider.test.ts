@@ -408,3 +408,14 @@ test('the provider of a deployment has its endpoint, its key and the trace of th
   expect(await provider.refund(asked, startBudget(clock, 60_000))).toMatchObject({ status: 'succeeded' })
   expect(callsOf(asked)).toMatchObject([{ trace, authorized: true }])
 })
+
+test('a refund that the provider has accepted is looked up by its id, whatever became of its metadata', async () => {
+  const asked = request()
+  const accepted = await refund(asked)
+  if (!('providerRefundId' in accepted)) throw new Error('it was not accepted')
+  const { providerRefundId } = accepted
+  const [paid] = paidFor(asked)
+  Object.assign(paid ?? {}, { metadata: {} })
+  expect(await find({ ...asked, providerRefundId })).toMatchObject({ status: 'succeeded', providerRefundId })
+  expect(await find({ ...asked, providerRefundId: 're_unknown' })).toBeUndefined()
+})

@@ -54,8 +54,8 @@ export function sendReports(world: World, history: History): void {
 
 /** Returns the event of a payout as Stripe sends it, and sometimes one that differs from the refund in one way. */
 function stripeEvents(payout: Payout, occurredAt: number, random: Random): Record<string, StripeEvent> {
-  const { account, providerRefundId: id, chargeId: charge, amount, tenant } = payout
-  const metadata = { refund_id: payout.refundId, tenant_id: tenant }
+  const { account, providerRefundId: id, chargeId: charge, amount, tenant, request } = payout
+  const metadata = { refund_id: payout.refundId, tenant_id: tenant, request }
   const status = shownAs(payout.status)
   const type = random.pick(['refund.updated', 'charge.refund.updated', 'refund.failed'])
   const object = { id, charge, amount, currency: 'eur', status, metadata }
@@ -69,6 +69,7 @@ function stripeEvents(payout: Payout, occurredAt: number, random: Random): Recor
     { data: { object: { ...object, amount: amount + 1 } } },
     { data: { object: { ...object, metadata: {} } } },
     { data: { object: { ...object, metadata: { ...metadata, tenant_id: otherThan(tenant) } } } },
+    { data: { object: { ...object, metadata: { ...metadata, request: 'another' } } } },
   ]
   return { misfit: { ...fit, ...random.pick(others) }, fit }
 }

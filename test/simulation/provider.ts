@@ -111,8 +111,10 @@ export class SimulatedProvider {
   }
 
   /** Returns what became of a refund. */
-  find({ account, refundId }: ProviderRequest): ProviderOutcome | undefined {
-    const payout = this.payouts.find((one) => one.account === account && one.refundId === refundId)
+  find({ account, providerRefundId, refundId }: ProviderRequest): ProviderOutcome | undefined {
+    const isIt = (one: Payout) =>
+      providerRefundId === undefined ? one.refundId === refundId : one.providerRefundId === providerRefundId
+    const payout = this.payouts.find((one) => one.account === account && isIt(one))
     return payout && lookUp(payout, false)
   }
 

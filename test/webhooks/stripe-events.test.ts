@@ -57,7 +57,7 @@ function objectOf(refund: Refund, changes: object = {}) {
     created: second,
     currency: 'eur',
     destination_details: { card: { reference: '7' }, type: 'card' },
-    metadata: { refund_id: refund.id, tenant_id: refund.tenant_id },
+    metadata: { refund_id: refund.id, tenant_id: refund.tenant_id, request: refund.request },
     payment_intent: 'pi_1',
     reason: null,
     status: 'succeeded',
@@ -118,7 +118,7 @@ describe('POST /v1/webhooks/stripe', () => {
   test('stores nothing that no handler reads', async () => {
     const refund = await start()
     const more = {
-      metadata: { refund_id: refund.id, tenant_id: tenant, name: 'Jane' },
+      metadata: { refund_id: refund.id, tenant_id: tenant, request: refund.request, name: 'Jane' },
       destination_details: { name: 'Jane' },
     }
     const event = eventAbout(refund, { object: more })
@@ -166,21 +166,25 @@ describe.each(['refund.created', 'refund.updated', 'refund.failed', 'charge.refu
 describe('an event', () => {
   const of = (object: object, event: Partial<StripeEvent> = {}): Sent => ({ object, event })
   const other = newId(systemClock)
+  const request = 'request-1'
 
   test.each<[string, Sent]>([
     ['of live mode', of({}, { livemode: true })],
     ['of an account that no tenant has', of({}, { account: 'unknown' })],
     ['of the account of another tenant', of({}, { account: 'acct_another' })],
-    ['with the metadata of another tenant', of({ metadata: { refund_id: other, tenant_id: 'another' } })],
+    [
+      'with the metadata of another tenant',
+      of({ metadata: { refund_id: other, tenant_id: 'another', request } }),
+    ],
     ['of the platform’s own account', of({}, { account: undefined } as never)],
     ['of another charge', of({ charge: 'ch_2' })],
     ['without a charge', of({ charge: null })],
     ['of another amount', of({ amount: 701 })],
     ['of an amount that is no integer', of({ amount: 700.5 })],
-    ['of another refund', of({ metadata: { refund_id: other, tenant_id: 'striped' } })],
+    ['of another refund', of({ metadata: { refund_id: other, tenant_id: 'striped', request } })],
     ['of a refund that is made outside the service', of({ metadata: {} })],
     ['without metadata', of({ metadata: null })],
-    ['with metadata of another service', of({ metadata: { refund_id: 'r/1 #x', tenant_id: '#' } })],
+    ['with metadata of another service', of({ metadata: { refund_id: 'r/1 #x', tenant_id: '#', request } })],
     ['whose object has no id', of({ id: undefined })],
     ['about something else', { type: 'charge.refunded' }],
     ['of a type that is a member of every object', { type: 'constructor' }],
@@ -226,6 +230,16 @@ describe('an event', () => {
     await expect(receive(eventAbout(refund), blocking)).rejects.toThrow('blocked')
     expect(await receive(eventAbout(refund, { event: { account: 'former' } }), blocking)).toBe('ignored')
   })
+})
+
+test('an event of a payout whose metadata was edited to name another refund is ignored', async () => {
+  const paid = await start()
+  const waiting = await start({ request: 'request-2' })
+  await receive(eventAbout(paid))
+  const metadata = { refund_id: waiting.id, tenant_id: tenant, request: paid.request }
+  expect(await receive(eventAbout(waiting, { object: { metadata } }))).toBe('ignored')
+  expect(await stored(waiting)).toEqual(expect.objectContaining(waiting))
+  expect(await ledger()).toEqual([payout])
 })
 
 describe('the order of events', () => {

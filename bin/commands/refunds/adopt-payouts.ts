@@ -7,7 +7,7 @@ import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import type { ProviderRefund } from '#shared/refunds/provider-refunds.ts'
 import type { Sources } from '#shared/refunds/reconcile.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
-import { asRefund, createdRefund, findRefund } from '#shared/refunds/refund-store.ts'
+import { asRefund, chargeLockWrites, createdRefund, findRefund } from '#shared/refunds/refund-store.ts'
 import { reportOf, settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Operator } from '../stack/operator-audit.ts'
@@ -150,12 +150,14 @@ async function adoptionOf(
   const [first, ...others] = effects.writes ?? []
   if (!first) return {}
   const written = known ? first : createdRefund(refund, 'TRANSIENT.error')
+  // A settlement has the lock of a refund that is paid.
+  const locks = refund.status === 'pending' ? await chargeLockWrites(refund, context) : []
   const claim = claimPayout(account, provider_refund_id, { tenant, refund_id: id })
   const after = { status: refund.status, charge_id, amount, provider_refund_id }
   return {
     refund,
     ...effects,
-    writes: [written, ...others, { ...claim, onFailure: 'TRANSIENT.error' }],
+    writes: [written, ...others, ...locks, { ...claim, onFailure: 'TRANSIENT.error' }],
     audit: {
       action: 'refund.adopt',
       target: `refund/${id}`,

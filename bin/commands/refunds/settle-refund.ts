@@ -2,14 +2,17 @@ import { newId } from '#shared/platform/base/clock.ts'
 import { commitDecision } from '#shared/platform/idempotency/commit-decision.ts'
 import type { Effects } from '#shared/platform/idempotency/decision.ts'
 import { asIdempotencyRecord } from '#shared/platform/idempotency/idempotency-record.ts'
+import { readAll } from '#shared/platform/listing/merge.ts'
+import { partitionsOf } from '#shared/platform/table/keys.ts'
 import type { Write } from '#shared/platform/table/table.ts'
 import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { ProviderReport } from '#shared/refunds/refund-states.ts'
-import { findRefund } from '#shared/refunds/refund-store.ts'
+import { asRefund, findRefund } from '#shared/refunds/refund-store.ts'
 import { settleRefund } from '#shared/refunds/settle-refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Operator } from '../stack/operator-audit.ts'
+import { allSortKeys } from '../tenants/tenant-data.ts'
 import { pendingSagasOf, tryNow } from './pending-sagas.ts'
 
 /** What an operator found out about a refund at the payment provider. */
@@ -21,7 +24,7 @@ export type LookedUpOutcome =
  * Ends a pending refund by what an operator found out, as a report of the provider would. The finding has no time, so
  * whatever the provider reports later counts. Its saga, if it was interrupted, is made due: the next run of the sweep stores
  * the response for its caller.
- * @throws Error if the tenant has no such refund, or if it is not pending
+ * @throws Error if the tenant has no such refund, if it is not pending, or if the payout is that of another refund
  */
 export async function settleByOperator(
   operator: Operator,
@@ -55,14 +58,24 @@ export async function settleByOperator(
     }
   }
 
-  /** Returns the claim of the payout that was found. @throws Error if another refund has claimed it */
+  /** Returns the claim of the payout that was found. @throws Error if it is that of another refund */
   async function claimOf({ account }: Refund, finding: LookedUpOutcome): Promise<Write[]> {
     if (finding.outcome === 'failed') return []
     const payout = finding.providerRefundId
-    const holder = (await table.get(claimKey(account, payout)))?.refund_id
-    if (holder === id) return []
-    if (holder !== undefined) throw new Error(`the payout ${payout} is that of the refund ${holder}`)
+    const claim = await table.get(claimKey(account, payout))
+    const holder = claim?.refund_id ?? (await refundWith(payout))
+    if (holder === id && claim) return []
+    if (holder !== id && holder !== undefined)
+      throw new Error(`the payout ${payout} is that of the refund ${holder}`)
     return [{ ...claimPayout(account, payout, { tenant, refund_id: id }), onFailure: 'TRANSIENT.error' }]
+  }
+
+  /** Returns the refund that has a payout. It reads all of the tenant: a refund that the provider answered claims none. */
+  async function refundWith(payout: string): Promise<string | undefined> {
+    const range = { ...allSortKeys, atOnce: 500 }
+    for await (const items of readAll(table, partitionsOf(tenant, 'refund'), range))
+      for (const refund of items.map(asRefund)) if (refund.provider_refund_id === payout) return refund.id
+    return undefined
   }
 }
 

@@ -1,14 +1,16 @@
-/** The currencies of ISO 4217 whose minor unit is no hundredth, by the number of decimals. */
+/**
+ * The currencies whose unit at Stripe is no hundredth, by the number of decimals. Stripe differs from ISO 4217: ISK and UGX have
+ * two decimals, and MGA none.
+ */
 const decimals = {
-  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
-  3: 'BHD IQD JOD KWD LYD OMR TND',
-  4: 'CLF UYW',
+  0: 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF',
+  3: 'BHD JOD KWD OMR TND',
 }
 const decimalsOf = new Map(
   Object.entries(decimals).flatMap(([count, codes]) => codes.split(' ').map((code) => [code, Number(count)])),
 )
 
-/** Returns an amount of minor units in units of its currency, such as `22.50 EUR`. */
+/** Returns an amount at Stripe in units of its currency, such as `22.50 EUR`. */
 export function inUnits(amount, currency) {
   // Until the provider has answered, the currency of a charge is unknown.
   if (!currency) return `${amount} minor units`
