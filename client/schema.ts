@@ -463,6 +463,7 @@ export interface components {
         Refund: {
             id: string;
             charge_id: string;
+            /** @description In the unit of the charge at the payment provider, Stripe: minor units of its currency. Stripe differs from ISO 4217: 500 is 5 ISK or 5 UGX, whose amounts end in 00, and 500 MGA. Amounts of currencies with three decimals, such as KWD, end in 0. */
             amount: number;
             /** @description Known values: pending, succeeded, failed, reversed. Later versions may add others. */
             status: string;
@@ -473,6 +474,7 @@ export interface components {
         };
         RefundRequest: {
             charge_id: string;
+            /** @description In the unit of the charge at the payment provider, Stripe: minor units of its currency. Stripe differs from ISO 4217: 500 is 5 ISK or 5 UGX, whose amounts end in 00, and 500 MGA. Amounts of currencies with three decimals, such as KWD, end in 0. */
             amount: number;
         };
         RejectedRow: {

@@ -11,9 +11,8 @@ import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
 
-const amountUnit = v.description(
-  'In the unit in which the payment provider, Stripe, has the charge: minor units of its currency. Other than in ISO 4217, 500 is 5 units of ISK and UGX, whose amounts end in 00, and 500 units of MGA. Amounts of currencies with three decimals, such as KWD, end in 0.',
-)
+const amountUnit =
+  'In the unit of the charge at the payment provider, Stripe: minor units of its currency. Stripe differs from ISO 4217: 500 is 5 ISK or 5 UGX, whose amounts end in 00, and 500 MGA. Amounts of currencies with three decimals, such as KWD, end in 0.'
 
 /** A refund. */
 export const Refund = defineResource({
@@ -30,8 +29,8 @@ export const Refund = defineResource({
       view: v.string(),
     },
     amount: {
-      request: v.pipe(wholeNumber(1), amountUnit),
-      view: v.pipe(v.number(), v.integer(), amountUnit),
+      request: v.pipe(wholeNumber(1), v.description(amountUnit)),
+      view: v.pipe(v.number(), v.integer(), v.description(amountUnit)),
     },
     status: v.picklist(refundStatuses),
     created_at: utc,
