@@ -1,21 +1,14 @@
+import * as v from 'valibot'
 import type { WorkContext } from '../platform/request/context.ts'
 import { inParallel } from '../platform/table/table.ts'
 import { type Subscriber, type SubscriberRef, subscribersOf, wants } from '../subscribers/subscriber.ts'
-import {
-  type DeliveredEvent,
-  type DeliveryMessage,
-  deliveryId,
-  newDelivery,
-  waitingEntry,
-} from './delivery.ts'
+import { DeliveredEvent, type DeliveryMessage, deliveryId, newDelivery, waitingEntry } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './schedule-delivery.ts'
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'isBlocked'>
 
 /** An event as the bus delivers it. */
-interface BusEvent {
-  detail: DeliveredEvent & { data: { tenant_id: string } }
-}
+const BusEvent = v.object({ detail: DeliveredEvent })
 
 /**
  * Queues the deliveries of events to the subscribers of their tenants. Those of a subscriber that is paused or disabled
@@ -36,8 +29,8 @@ export function createDeliveries(
     return subscribers
   }
   return bodies.map(async (body) => {
-    const { detail: event } = JSON.parse(body) as BusEvent
-    const { tenant_id: tenant } = event.data
+    const { detail: event } = v.parse(BusEvent, JSON.parse(body))
+    const tenant = v.parse(v.string(), event.data.tenant_id)
     const asking = (await subscribersIn(tenant)).filter((one) => wants(one, event.type))
     if (asking.length === 0) return
     // The sender stores the deliveries of a blocked tenant, unless a purge has deleted the subscriber.

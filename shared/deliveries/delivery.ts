@@ -1,5 +1,5 @@
+import * as v from 'valibot'
 import { type Clock, derivedIdAt, lastIdAt, smallestId, timeOf } from '../platform/base/clock.ts'
-import type { PublishedEvent } from '../platform/events/outbox.ts'
 import { type FailureEntry, failurePut } from '../platform/table/failure-entries.ts'
 import { type Item, type Key, keyOf, maxShards } from '../platform/table/keys.ts'
 import type { Change, Put, Range, StateCondition } from '../platform/table/table.ts'
@@ -80,10 +80,16 @@ export const pingType = 'ping'
 export const pingVersion = 1
 
 /** The part of an event that subscribers receive. Trace and baggage are for the service's own systems. */
-export type DeliveredEvent = Pick<
-  PublishedEvent,
-  'event_id' | 'type' | 'version' | 'occurred_at' | 'source' | 'correlation_id'
-> & { data: Record<string, unknown> }
+export const DeliveredEvent = v.object({
+  event_id: v.string(),
+  type: v.string(),
+  version: v.number(),
+  occurred_at: v.string(),
+  source: v.literal('commerce-api'),
+  correlation_id: v.string(),
+  data: v.record(v.string(), v.unknown()),
+})
+export type DeliveredEvent = v.InferOutput<typeof DeliveredEvent>
 
 /** Returns the exact text that subscribers receive. */
 export function deliveryBody(event: DeliveredEvent): string {
@@ -133,14 +139,17 @@ export function asDelivery(item: Item): Delivery {
 }
 
 /** The message that lets the queue `deliveries` make an attempt. Its group is the tenant. */
-export interface DeliveryMessage extends SubscriberRef {
+export const DeliveryMessage = v.object({
+  tenant: v.string(),
+  subscriber: v.string(),
   /** The id of the delivery. */
-  delivery: string
+  delivery: v.string(),
   /** The number of the attempt, from 1. An attempt that is recorded already is not made again. */
-  attempt: number
+  attempt: v.number(),
   /** The event of a delivery that is not stored yet. */
-  event?: DeliveredEvent
-}
+  event: v.exactOptional(DeliveredEvent),
+})
+export type DeliveryMessage = v.InferOutput<typeof DeliveryMessage>
 
 /**
  * The entry of a delivery that waits in the table. Its sort key starts with its subscriber, then the time at which the sweep sends

@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
@@ -6,7 +7,7 @@ import type { CallSubscriber, SubscriberResponse } from './call-subscriber.ts'
 import {
   asDelivery,
   type Delivery,
-  type DeliveryMessage,
+  DeliveryMessage,
   deliveryTransitions,
   newDelivery,
   pingType,
@@ -147,9 +148,7 @@ async function softly(change: () => Promise<void>, { log }: Context): Promise<vo
 /** Returns undefined for a body that is no message, so that it fails no other message of its batch. */
 function parseMessage(body: string): DeliveryMessage | undefined {
   try {
-    const message = JSON.parse(body)
-    const ids = [message.tenant, message.subscriber, message.delivery]
-    return ids.every((id) => typeof id === 'string') ? message : undefined
+    return v.parse(DeliveryMessage, JSON.parse(body))
   } catch {
     return undefined
   }

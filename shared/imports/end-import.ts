@@ -1,6 +1,7 @@
+import * as v from 'valibot'
 import { type Ending, endOperation, endUnfinished } from '../operations/end-operation.ts'
 import { countsOf, type Operation, type Reject, resultOutcome } from '../operations/operation.ts'
-import type { OperationRef } from '../operations/operation-store.ts'
+import { OperationRef } from '../operations/operation-store.ts'
 import { fail } from '../platform/base/failure.ts'
 import { csvLines } from '../platform/formats/csv-writer.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -11,10 +12,15 @@ import type { DoneChunk } from './import-rows.ts'
 type Context = Pick<WorkContext, 'table' | 'clock' | 'files' | 'settings'>
 
 /** The workflow's input for the last step, with the error of an earlier step that failed for good. */
-type EndRef = OperationRef & { fault?: { Error?: string } }
+const EndRef = v.object({
+  ...OperationRef.entries,
+  fault: v.exactOptional(v.object({ Error: v.exactOptional(v.string()) })),
+})
+type EndRef = v.InferOutput<typeof EndRef>
 
 /** Ends an import, with a result if its steps have run, or after one of them failed, whatever its progress. */
-export async function endImport({ fault, ...ref }: EndRef, context: Context): Promise<void> {
+export async function endImport(input: EndRef, context: Context): Promise<void> {
+  const { fault, ...ref } = v.parse(EndRef, input)
   const code = fault?.Error === 'States.Timeout' ? 'DEPENDENCY.timeout' : 'INTERNAL.unexpected'
   await endOperation(
     ref,

@@ -1,19 +1,23 @@
+import * as v from 'valibot'
 import { readCustomer } from '../customers/customer.ts'
 import { type ImportedCustomer, writeCustomers } from '../customers/customer-store.ts'
 import { type Operation, operationTransitions, type Reject } from '../operations/operation.ts'
-import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
+import { findOperation, moveOperation, OperationRef } from '../operations/operation-store.ts'
 import { readLines, type StreamedRow, streamRows } from '../platform/formats/csv-reader.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Key } from '../platform/table/keys.ts'
 import type { Table } from '../platform/table/table.ts'
 import { chunkKey, fileKey } from './import.ts'
 import { waitForWrites } from './limit-rate.ts'
-import type { Chunk } from './split-file.ts'
 
 type Context = Pick<WorkContext, 'table' | 'clock' | 'budget' | 'settings' | 'files'>
 
 /** The workflow's input for each chunk. */
-type ChunkRef = OperationRef & { chunk: Chunk }
+const ChunkRef = v.object({
+  ...OperationRef.entries,
+  chunk: v.object({ index: v.number(), from: v.number(), to: v.number(), row: v.number() }),
+})
+type ChunkRef = v.InferOutput<typeof ChunkRef>
 
 /** `wait`: nothing was written, because other chunks write first; the workflow runs the chunk again later. */
 interface RowsResult {
@@ -47,7 +51,8 @@ const rejectBytes = 2 * 75
  * chunk and stores it as done, so a repeated run changes nothing. No chunk starts once the operation has ended or is
  * to be canceled.
  */
-export async function importRows(ref: ChunkRef, context: Context): Promise<RowsResult> {
+export async function importRows(input: ChunkRef, context: Context): Promise<RowsResult> {
+  const ref = v.parse(ChunkRef, input)
   const { table } = context
   const operation = await operationToImport(ref, table)
   if (!operation) return { next: 'end' }
@@ -75,7 +80,7 @@ async function operationToImport(ref: ChunkRef, table: Table): Promise<Operation
 
 async function readChunk(
   { id, columns }: Operation,
-  { from, to, row: first }: Chunk,
+  { from, to, row: first }: ChunkRef['chunk'],
   { files, settings }: Pick<Context, 'files' | 'settings'>,
 ): Promise<CheckedRows> {
   const rows: StreamedRow[] = []
@@ -107,7 +112,7 @@ async function readChunk(
  */
 async function storeDone(
   operation: Operation,
-  { index }: Chunk,
+  { index }: ChunkRef['chunk'],
   { succeeded, rejects }: { succeeded: number; rejects: Reject[] },
   { table, clock }: Pick<Context, 'table' | 'clock'>,
 ): Promise<void> {

@@ -1,8 +1,9 @@
+import * as v from 'valibot'
 import { customerColumns } from '../customers/customer.ts'
 import type { ErrorCode } from '../error-catalog.ts'
 import { endOperation } from '../operations/end-operation.ts'
 import { isEnded, type Operation } from '../operations/operation.ts'
-import { findOperation, moveOperation, type OperationRef } from '../operations/operation-store.ts'
+import { findOperation, moveOperation, OperationRef } from '../operations/operation-store.ts'
 import { Failure } from '../platform/base/failure.ts'
 import { withoutByteOrderMark } from '../platform/formats/csv-reader.ts'
 import { fetchFile, HostFailure, internet, type Network } from '../platform/formats/fetch-file.ts'
@@ -43,10 +44,11 @@ const endingMilliseconds = 4000
  * @throws a transient error of the service itself; the workflow retries the step
  */
 export async function prepareImport(
-  ref: OperationRef,
+  input: OperationRef,
   context: Context & Pick<WorkContext, 'tableWithin'>,
   { network = internet, limits = fetchLimits }: Partial<Download> = {},
 ): Promise<PrepareResult> {
+  const ref = v.parse(OperationRef, input)
   try {
     const started = await startOperation(ref, context)
     if (!started || isEnded(started.state) || started.cancel_requested === 'yes') return { next: 'end' }

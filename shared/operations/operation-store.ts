@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type Failure, fail } from '../platform/base/failure.ts'
 import type { Task } from '../platform/events/outbox.ts'
@@ -10,10 +11,8 @@ import type { Settings } from '../settings/register.ts'
 import { type Operation, type OperationTrigger, operationTransitions } from './operation.ts'
 
 /** A reference to an operation in messages and workflows, free of personal data. */
-export interface OperationRef {
-  tenant: string
-  operation_id: string
-}
+export const OperationRef = v.object({ tenant: v.string(), operation_id: v.string() })
+export type OperationRef = v.InferOutput<typeof OperationRef>
 
 /** @throws NOT_FOUND.operation, also for an operation of another tenant */
 export async function readOperation(

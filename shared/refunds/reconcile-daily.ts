@@ -1,3 +1,4 @@
+import * as v from 'valibot'
 import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
 import { fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
@@ -9,13 +10,14 @@ import type { ProviderRefunds } from './provider-refunds.ts'
 import { reconcile } from './reconcile.ts'
 
 /** A message of the queue: the daily comparison of the refunds of one account, up to a time. */
-export interface ReconcileTask {
-  tenant: string
-  account: string
-  to: string
+const ReconcileTask = v.object({
+  tenant: v.string(),
+  account: v.string(),
+  to: v.string(),
   /** The rest of a comparison that has begun. It goes on before `to`, because the newest part is compared first. */
-  rest?: { from: string; to: string }
-}
+  rest: v.exactOptional(v.object({ from: v.string(), to: v.string() })),
+})
+export type ReconcileTask = v.InferOutput<typeof ReconcileTask>
 
 /** The item that holds the time up to which the refunds of an account were compared. */
 interface ComparedPosition extends Item {
@@ -44,10 +46,12 @@ export async function reconcileMessage(
     send(messages: readonly { body: string; group: string }[]): Promise<boolean[]>
   },
 ): Promise<void> {
-  const next =
-    body === startMessage
-      ? await dailyTasks(context)
-      : await reconcileTask(JSON.parse(body), context, await queue.openProviderRefunds())
+  const message = JSON.parse(body)
+  // The message of the schedule has no field of a task. A later release may add others.
+  const isStart = Object.keys(ReconcileTask.entries).every((field) => !Object.hasOwn(message, field))
+  const next = isStart
+    ? await dailyTasks(context)
+    : await reconcileTask(v.parse(ReconcileTask, message), context, await queue.openProviderRefunds())
   const starts = Array.from({ length: Math.ceil(next.length / batchSize) }, (_, batch) => batch * batchSize)
   await inParallel(starts, async (start) => {
     const tasks = next.slice(start, start + batchSize)

@@ -8,11 +8,11 @@ import { type ImportStep, importSteps } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { smallestChunk } from '#shared/imports/split-file.ts'
+import { startImport } from '#shared/imports/start-import.ts'
 import type { IdentityProvider } from '#shared/login/identity-provider.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { signIn } from '#shared/login/sign-in.ts'
 import { endAbandoned } from '#shared/operations/end-abandoned.ts'
-import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
@@ -131,6 +131,10 @@ export class World {
   /** All events on the bus of changes that are not lost, also those that were published twice. */
   published: PublishedEvent[] = []
   readonly deadLetters: DeadLetter[] = []
+  /** The queues and the steps of imports that handle nothing. */
+  readonly held = new Set<TaskQueue | ImportStep>()
+  /** The messages and inputs that they have received. */
+  readonly waiting: { receiver: TaskQueue | ImportStep; body: string }[] = []
   /** Events and tasks that the functions of the stream refused or set aside, in words. */
   readonly unpublished: string[] = []
   /** Sent mails. */
@@ -245,6 +249,7 @@ export class World {
 
   /** Adds a message to a queue, which delivers it at least once, in any order. */
   enqueue(queue: TaskQueue, body: string): void {
+    if (this.held.has(queue)) return void this.waiting.push({ receiver: queue, body })
     const times = this.faults.active && this.random.chance(0.1) ? 2 : 1
     for (let time = 0; time < times; time += 1) {
       const isLate = this.faults.active && this.random.chance(0.1)
@@ -317,10 +322,8 @@ export class World {
         return handleMailEvent(body, context)
       case 'password_resets':
         return sendReset(body, this.#identityProvider(process), context)
-      case 'imports': {
-        const { tenant, operation_id }: OperationRef = JSON.parse(body)
-        return this.#workflow(process).start(operation_id, { tenant, operation_id })
-      }
+      case 'imports':
+        return startImport(body, this.#workflow(process))
       case 'reconciliations':
         throw new Error('no schedule compares the ledger')
       case 'published_events':
@@ -520,6 +523,10 @@ export class World {
   }
 
   #step(step: ImportStep, input: unknown): Promise<unknown> {
+    if (this.held.has(step)) {
+      this.waiting.push({ receiver: step, body: JSON.stringify(input) })
+      return new Promise(() => {})
+    }
     const process = this.#spawn(`import-${step}`)
     const correlation = { id: step, trace: {} }
     const milliseconds = importSteps[step].seconds * 1000
