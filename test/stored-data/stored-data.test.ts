@@ -2,16 +2,26 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
 import { version } from '#bin/describe/version.ts'
+import { importSteps } from '#shared/imports/import.ts'
+import { lazy } from '#shared/platform/base/cached-load.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import { responseOf, type StoredData, secretsOf, serviceOn, shapeOf } from './stored-data.ts'
+import { effectsOf } from './stored-messages.ts'
 import { writeRelease } from './write-release.ts'
 
 const files = globSync(join(import.meta.dirname, '*.json'))
 const releases = files.map((file): StoredData => JSON.parse(readFileSync(file, 'utf8')))
 /** Optional attributes differ between them. */
 const seeds = [20, 21, 22]
+const written = lazy(() => Promise.all(seeds.map((seed) => writeRelease(seed))))
 
 test('this version has stored data', () => {
   expect(releases.map((release) => release.version)).toContain(version)
+})
+
+test('a release keeps what each queue and each step of an import receives', async () => {
+  const receivers = new Set((await written()).flatMap(({ messages }) => messages.map((one) => one.receiver)))
+  expect([...receivers].sort()).toEqual([...Object.keys(taskQueues), ...Object.keys(importSteps)].sort())
 })
 
 test.each(files)('%s is named by its version', (file) => {
@@ -58,10 +68,24 @@ describe.each(releases)('the data that $version stored', (release) => {
     },
   )
 
+  const messages = release.messages.map((message, at) => ({ ...message, name: `${at}: ${message.receiver}` }))
+  const isJson = ({ body }: { body: string }) => body.startsWith('{')
+
+  test.each(messages)('is changed by the message $name as before', async ({ effects, ...message }) => {
+    expect(effects.filter((effect) => !effect.startsWith('next: '))).not.toEqual([])
+    expect(await effectsOf(release, message)).toEqual(expect.arrayContaining(effects))
+  })
+
+  test.each(messages.filter(isJson))(
+    'is changed likewise by the message $name with a field of a later release',
+    async ({ effects, body, ...message }) => {
+      const later = JSON.stringify({ ...JSON.parse(body), later: { any: 1 } })
+      expect(await effectsOf(release, { ...message, body: later })).toEqual(expect.arrayContaining(effects))
+    },
+  )
+
   test('has no attribute that this version does not write: a rollback reads what it writes', async () => {
-    const written = []
-    for (const seed of seeds) written.push(...(await writeRelease(seed)).items)
-    const shape = new Set(shapeOf(written))
+    const shape = new Set(shapeOf((await written()).flatMap(({ items }) => items)))
     expect(shapeOf(release.items).filter((attribute) => !shape.has(attribute))).toEqual([])
   })
 })

@@ -4,11 +4,12 @@ import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { openSecrets } from '#shared/subscribers/signing-secret.ts'
 import { asSubscriber } from '#shared/subscribers/subscriber.ts'
 import { versionedKey } from '#test/simulation/delivery-world.ts'
-import { MemoryStore } from '#test/simulation/memory-store.ts'
+import { MemoryStore, type StreamRecord } from '#test/simulation/memory-store.ts'
 import { movableClock } from '#test/support/clocks.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
+import type { WaitingMessage } from './stored-messages.ts'
 
 /** A request with the credentials of its caller: a token is signed for an identity, an API key is a header. */
 export interface StoredRequest {
@@ -37,15 +38,16 @@ export interface StoredData {
   exchanges: { request: StoredRequest; response: StoredResponse }[]
   /** The secrets with which subscribers verify their events. The table has them encrypted. */
   subscribers: { tenant: string; id: string; secret: string }[]
+  /** What waited in queues and workflows, with its effects. */
+  messages: (WaitingMessage & { effects: string[] })[]
 }
 
-/** Starts the service of this version on data that a release wrote. */
-export async function serviceOn({
-  at,
-  items,
-  files,
-}: Pick<StoredData, 'at' | 'items' | 'files'>): Promise<Service> {
-  const tableName = newMemoryTable(storeOf(items))
+/** Starts the service of this version on data that a release wrote. @param onChange called for each change */
+export async function serviceOn(
+  { at, items, files }: Pick<StoredData, 'at' | 'items' | 'files'>,
+  onChange: (change: StreamRecord) => void = () => {},
+): Promise<Service> {
+  const tableName = newMemoryTable(storeOf(items, onChange))
   const clock = movableClock(at)
   // It reads the blocked tenants of the table.
   const service = await startService({ tableName, clock, remembers: true })
@@ -54,9 +56,11 @@ export async function serviceOn({
   return service
 }
 
-function storeOf(items: StoredData['items']): MemoryStore {
-  const store = new MemoryStore()
+function storeOf(items: StoredData['items'], onChange: (change: StreamRecord) => void): MemoryStore {
+  let isFilled = false
+  const store = new MemoryStore({ onRecord: (change) => isFilled && onChange(change) })
   for (const item of items) store.put({ item: unmarshall(item) as Item, condition: 'none' })
+  isFilled = true
   return store
 }
 

@@ -1,9 +1,12 @@
 import { setHold } from '#bin/commands/holds/legal-holds.ts'
 import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { version } from '#bin/describe/version.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
 import { type Entity, type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { asSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
+import { importStates, stepOf } from '#test/imports/import-states.ts'
+import { runMachine } from '#test/imports/run-machine.ts'
 import { Client, epoch, type History, newHistory } from '#test/simulation/client.ts'
 import type { DeliveryHistory } from '#test/simulation/delivery-oracles.ts'
 import { SubscriberOperator, settleDeliveries } from '#test/simulation/delivery-schedule.ts'
@@ -18,6 +21,7 @@ import { type ActName, acts, tenants } from '#test/simulation/workload.ts'
 import { World } from '#test/simulation/world.ts'
 import { localSettings as settings } from '#test/support/settings.ts'
 import { exported, responseOf, type StoredData, type StoredRequest, serviceOn } from './stored-data.ts'
+import { effectsOf, reconciliationsOf, type WaitingMessage } from './stored-messages.ts'
 
 const rounds = 4
 const [tenant] = tenants
@@ -35,7 +39,8 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
   const deliveries = new DeliveryWorld({ ...parts, random: random.fork('deliveries') })
   const history = newHistory()
   const deliveryHistory: DeliveryHistory = { settings, events: [], subscribers: new Map() }
-  await scheduler.runUntil(story(world, deliveries, { history, deliveryHistory }))
+  const received: WaitingMessage[] = []
+  await scheduler.runUntil(story(world, deliveries, { history, deliveryHistory, received }))
 
   const items = [...world.store.all(), ...deliveries.store.all()]
   const files = [...world.files.files].map(([name, { bytes, mediaType }]) => [
@@ -58,18 +63,22 @@ export async function writeRelease(seed = 20): Promise<StoredData> {
     id: subscriber.id,
     secret: secrets.at(-1)?.text ?? '',
   }))
-  return { version, ...data, exchanges, subscribers }
+  const messages: StoredData['messages'] = []
+  for (const message of [...received, ...deliveries.waiting, ...(await reconciliationsOf(data))])
+    messages.push({ ...message, effects: await effectsOf(data, message) })
+  return { version, ...data, exchanges, subscribers, messages }
 }
 
 interface Histories {
   history: History
   deliveryHistory: DeliveryHistory
+  received: WaitingMessage[]
 }
 
 async function story(
   world: World,
   deliveries: DeliveryWorld,
-  { history, deliveryHistory }: Histories,
+  { history, deliveryHistory, received }: Histories,
 ): Promise<void> {
   for (const one of tenants) addApiKey(world, history, one)
   sendReports(world, history)
@@ -80,14 +89,63 @@ async function story(
   }
   await deliver(deliveries, deliveryHistory)
   await settle(world)
+  received.push(...(await hold(world, history)))
   const operator = operatorOf(world, world.random)
   const code = world.store.all().find(({ pk }) => isOf(pk, 'code', tenant))
   await setHold(operator, { tenant, target: `code/${code?.sk}`, reason: 'case 4711' })
   await blockTenant(operator, 'blocked', { force: true })
+  await connectAccount(operator, 'connected', 'acct_1')
   // This work has begun and not ended.
   for (const act of ['refund', 'importCustomers'] as const)
     void acts[act](new Client(`unfinished-${act}`, world, history))
   await world.scheduler.sleep(40)
+}
+
+/** Lets each queue and each step of an import receive work that it does not handle. @returns what they received */
+async function hold(world: World, history: History): Promise<WaitingMessage[]> {
+  const { held, waiting, scheduler } = world
+  const received: WaitingMessage[] = []
+  async function receive(
+    receiver: World['waiting'][number]['receiver'],
+    act: (client: Client) => Promise<unknown>,
+    form = /^/,
+  ) {
+    held.add(receiver)
+    for (let n = 1; ; n += 1) {
+      const message = waiting.find((one) => one.receiver === receiver && form.test(one.body))
+      if (message) return received.push(message)
+      void act(new Client(`waiting-${receiver}-${n}`, world, history))
+      await scheduler.sleep(1000)
+    }
+  }
+  for (const step of ['end', 'rows', 'prepare', 'imports'] as const) await receive(step, importFile)
+  const { body = '' } = received.find(({ receiver }) => receiver === 'prepare') ?? {}
+  // The first step of this run fails, and the last one receives its fault.
+  await runMachine(importStates(), JSON.parse(body), {
+    async invoke(resource, input) {
+      if (stepOf(resource) !== 'end') throw new Error('STEP_FAILED')
+      received.push({ receiver: 'end', body: JSON.stringify(input) })
+    },
+  })
+  await receive('mail_events', acts.logIn)
+  await receive('mail', acts.logIn)
+  await receive('password_resets', acts.resetPassword)
+  await receive('webhooks', acts.updateCart, /^event-waiting/)
+  await receive('webhooks', acts.refund, /^stripe evt_fit/)
+  return received
+}
+
+/** Imports a file that no other import has, and does not cancel it. */
+function importFile(client: Client): Promise<unknown> {
+  return client.send({
+    operation: 'imports.create',
+    by: { tenant, role: 'Editor', sub: 'importer' },
+    method: 'POST',
+    path: '/imports',
+    headers: { 'Content-Type': 'text/csv' },
+    body: `email,name\n${client.name}@private.example,Person`,
+    key: client.name,
+  })
 }
 
 /** An event reaches one subscriber, another one fails, and one is paused. */
@@ -99,15 +157,32 @@ async function deliver(world: DeliveryWorld, history: DeliveryHistory): Promise<
   }
   const paused = asSubscriber(world.store.get(keyOf(tenant, 'subscriber', lastOf(world))) as Item)
   world.store.transact([moveSubscriber(paused, 'pause', { now: world.scheduler.now })], 'pause')
-  world.publish({
-    event_id: 'event-1',
-    type: 'order.placed',
-    version: 1,
-    occurred_at: timestamp(world.scheduler.now),
-    source: 'commerce-api',
-    correlation_id: 'request-1',
-    data: { id: 'order-1', tenant_id: tenant },
-  })
+  const publish = (event_id: string) =>
+    world.publish({
+      event_id,
+      type: 'order.placed',
+      version: 1,
+      occurred_at: timestamp(world.scheduler.now),
+      source: 'commerce-api',
+      correlation_id: 'request-1',
+      data: { id: 'order-1', tenant_id: tenant },
+    })
+  // A retry waits, then a first attempt, then an event.
+  const [first = ''] = world.behaviors.keys()
+  world.behaviors.set(first, 'fails')
+  const held: (typeof world.isHeld)[] = [
+    (_, body) => JSON.parse(body).attempt > 1,
+    (queue) => queue === 'deliveries',
+    () => true,
+  ]
+  for (const [n, isHeld] of held.entries()) {
+    world.isHeld = isHeld
+    publish(`waiting-${n}`)
+    await world.scheduler.sleep(1000)
+  }
+  world.isHeld = () => false
+  world.behaviors.set(first, 'fine')
+  publish('event-1')
   await settleDeliveries(world, () => [])
 }
 
