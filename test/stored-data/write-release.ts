@@ -24,6 +24,8 @@ import { exported, responseOf, type StoredData, type StoredRequest, serviceOn } 
 import { effectsOf, reconciliationsOf, type WaitingMessage } from './stored-messages.ts'
 
 const rounds = 4
+/** More than it takes until each queue has a message. */
+const maxClients = 60
 const [tenant] = tenants
 
 /**
@@ -111,12 +113,13 @@ async function hold(world: World, history: History): Promise<WaitingMessage[]> {
     form = /^/,
   ) {
     held.add(receiver)
-    for (let n = 1; ; n += 1) {
+    for (let n = 1; n <= maxClients; n += 1) {
       const message = waiting.find((one) => one.receiver === receiver && form.test(one.body))
       if (message) return received.push(message)
       void act(new Client(`waiting-${receiver}-${n}`, world, history))
       await scheduler.sleep(1000)
     }
+    throw new Error(`${receiver} has received nothing`)
   }
   for (const step of ['end', 'rows', 'prepare', 'imports'] as const) await receive(step, importFile)
   const { body = '' } = received.find(({ receiver }) => receiver === 'prepare') ?? {}
