@@ -84,6 +84,14 @@ describe.each(releases)('the data that $version stored', (release) => {
     },
   )
 
+  test.each(messages.filter(({ body }) => isJson({ body }) && body !== '{}'))(
+    'is not changed by the message $name if it does not say what it is about',
+    async ({ body, effects: _, ...message }) => {
+      const { tenant, detail, message_id, ...rest } = JSON.parse(body)
+      await expect(effectsOf(release, { ...message, body: JSON.stringify(rest) })).rejects.toThrow()
+    },
+  )
+
   test('has no attribute that this version does not write: a rollback reads what it writes', async () => {
     const shape = new Set(shapeOf((await written()).flatMap(({ items }) => items)))
     expect(shapeOf(release.items).filter((attribute) => !shape.has(attribute))).toEqual([])
