@@ -114,10 +114,10 @@ async function earlierUse(
   request: ProviderRequest,
   attempt: StripeAttempt,
 ): Promise<ProviderOutcome | EarlierUse> {
-  const { chargeId: charge, paidSince, mayBeLost } = request
+  const { chargeId: charge, earliestPayoutAt, mayBeLost } = request
   const ofCharge = await findPayout(request, { charge }, attempt).catch(absent)
-  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
-  const created = { gte: Math.floor(paidSince / 1000) }
+  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= earliestPayoutAt)
+  const created = { gte: Math.floor(earliestPayoutAt / 1000) }
   const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
   return found ? outcomeFor(request, found) : { status: 'key_used' }
 }
@@ -138,9 +138,13 @@ async function createRefund(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId, tenant, request: name, usesOwnKey } = request
-  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant, [requestMetadataName]: name }
-  const idempotencyKey = usesOwnKey ? `refund-${refundId}` : `request-${name}`
+  const { account, chargeId, amount, refundId, tenant, requestName, usesOwnKey } = request
+  const metadata = {
+    [metadataName]: refundId,
+    [tenantMetadataName]: tenant,
+    [requestMetadataName]: requestName,
+  }
+  const idempotencyKey = usesOwnKey ? `refund-${refundId}` : `request-${requestName}`
   const refund = await stripe.refunds.create(
     { charge: chargeId, amount, metadata },
     { stripeAccount: account, idempotencyKey, ...options },
@@ -160,12 +164,12 @@ async function findPayout(
   selection: Pick<Stripe.RefundListParams, 'charge' | 'created'>,
   { stripe, call, remaining }: StripeAttempt,
 ): Promise<Stripe.Refund | undefined> {
-  const { account, request: name, usesOwnKey } = request
+  const { account, requestName, usesOwnKey } = request
   let ofRequest: Stripe.Refund | undefined
   const selected = stripe.refunds.list({ ...selection, limit: 100 }, { stripeAccount: account, ...call })
   for await (const refund of selected) {
     if (isOf(request, refund)) return refund
-    if (!usesOwnKey && refund.metadata?.[requestMetadataName] === name) ofRequest ??= refund
+    if (!usesOwnKey && refund.metadata?.[requestMetadataName] === requestName) ofRequest ??= refund
     if (remaining() < 1) throw fail('DEPENDENCY.timeout')
   }
   return ofRequest

@@ -264,10 +264,10 @@ async function book(providerRefundId: string, { isNamed = true } = {}): Promise<
     id: openWork(runtime, { operation: 'x', correlation: { id: 'x', trace: {} }, milliseconds: 1 }).newId(),
   }
   const [old] = payouts()
-  const request = String(old?.metadata.request)
+  const request_name = String(old?.metadata.request)
   const refund = makeRefund(
     { charge_id: charge, amount: 700 },
-    { ...of, tenant_id: tenant, account: 'acct_acme', request },
+    { ...of, tenant_id: tenant, account: 'acct_acme', request_name },
   )
   await apply(runtime, { writes: startWrites(refund, settings) })
   await table.put(claimPayout('acct_acme', providerRefundId, { tenant, refund_id: refund.id }))

@@ -77,7 +77,7 @@ describe('a final response of the provider', () => {
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
     const other = { ...whole, account: 'acct_other' }
     expect(await refund(other)).toMatchObject({ status: 'succeeded', replayed: false })
-    expect(await refund({ ...whole, refundId: 'other', request: 'another' })).toEqual({
+    expect(await refund({ ...whole, refundId: 'other', requestName: 'another' })).toEqual({
       status: 'rejected',
       reason: 'exceeds_charge',
       remaining: 0,

@@ -31,6 +31,7 @@ export interface Runtime {
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   isBlocked: BlockCheck
+  /** Loads a value once in half a minute for all work of the process. */
   remember: Remember
   /** Returns a key of the deployment. */
   derivedKey(name: KeyName, budget: Budget): Promise<KeyObject>
@@ -66,6 +67,7 @@ export interface WorkContext {
   newId(shards?: number): string
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck
+  /** As in `Runtime`. */
   remember: Remember
   /** Returns a key of the deployment; only for functions with its secret. */
   derivedKey(name: KeyName): Promise<KeyObject>

@@ -25,7 +25,7 @@ import { keyedRequest, orPayloadMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
 import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
-import { type Route, sumsDenials, watchedAs } from './route.ts'
+import { alarmGroupOf, type Route, sumsDenials } from './route.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
@@ -94,11 +94,13 @@ export function openRequest(
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
   const { route } = endpoint
-  const milliseconds = timeBudget(route.ignoresParameters ? {} : request.headers, settings)
+  // X-Request-Timeout is an option of the caller.
+  const milliseconds = timeBudget(route.ignoresCallerOptions ? {} : request.headers, settings)
   const work = openWork(runtime, {
     operation: route.operation,
     correlation,
     milliseconds,
+    // While a partition throttles, requests give way to work whose caller cannot retry.
     criticality: 'sheddable',
   })
   const context: RequestContext = {
@@ -217,7 +219,7 @@ function logOutcome(
   const { tenant, apiKey } = caller ?? {}
   const mail = mailOf(route, response)
   const line = { operation, tenant, apiKey, mail, source, status, failure, correlation }
-  log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
+  log.request({ ...line, watched: alarmGroupOf(route), durationMilliseconds, causedByCaller, units })
 }
 
 /** Returns the id of the message that a success mails; undefined if there is none. */
@@ -239,7 +241,7 @@ function isCausedByCaller(
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
   const { maxMilliseconds } = settings['requests.timeoutHeader']
-  const limit = route.ignoresParameters ? maxMilliseconds : timeBudget(request.headers, settings)
+  const limit = route.ignoresCallerOptions ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
   )
