@@ -100,14 +100,14 @@ async function askOnce(
 ): Promise<ProviderOutcome | EarlierUse> {
   const { requestedSince, mayBeLost, chargeId: charge } = request
   const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt)
+  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt).catch(absent)
   return paid ? outcomeFor(request, paid) : createRefund(attempt.stripe, request, attempt.call)
 }
 
 /**
  * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined, or of a charge
- * that does not exist. The payouts of other charges, of which an account may have many, are searched only if the table may have
- * lost one.
+ * that does not exist. If the table may have lost a payout, that of the charge was looked for before, and the payouts of all
+ * charges, of which an account may have many, are searched.
  * @throws StripeError; DEPENDENCY.timeout
  */
 async function earlierUse(
@@ -115,10 +115,8 @@ async function earlierUse(
   attempt: StripeAttempt,
 ): Promise<ProviderOutcome | EarlierUse> {
   const { chargeId: charge, earliestPayoutAt, mayBeLost } = request
-  const ofCharge = await findPayout(request, { charge }, attempt).catch(absent)
-  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= earliestPayoutAt)
-  const created = { gte: Math.floor(earliestPayoutAt / 1000) }
-  const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
+  const selection = mayBeLost ? { created: { gte: Math.floor(earliestPayoutAt / 1000) } } : { charge }
+  const found = await findPayout(request, selection, attempt).catch(absent)
   return found ? outcomeFor(request, found) : { status: 'key_used' }
 }
 

@@ -8,6 +8,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     sources: ['shared/refunds/{refund,refund-saga,refund-states,refund-store,settle-refund}.ts'],
     tests: [
       'test/refunds/{refund,refund-saga,settle-refund,lost-refunds,pending-refunds,check-refunds}.test.ts',
+      'test/{refunds/settle-by-operator,operators/adopt-payouts}.test.ts',
     ],
   },
   stripe: {

@@ -138,13 +138,10 @@ export class SimulatedProvider {
   /** Refuses a key with other parameters. */
   #refuse(request: ProviderRequest): ProviderOutcome | EarlierUse {
     if (request.usesOwnKey) throw new Error('the key of a refund stands for another one')
-    const ofCharge = this.#search(request, ({ chargeId }) => chargeId === request.chargeId)
-    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'key_used' }
-    return (
-      this.#search(request, ({ createdAt }) => createdAt >= request.earliestPayoutAt) ?? {
-        status: 'key_used',
-      }
-    )
+    const { chargeId, earliestPayoutAt, mayBeLost } = request
+    const isSelected = (one: Payout) =>
+      mayBeLost ? one.createdAt >= earliestPayoutAt : one.chargeId === chargeId
+    return this.#search(request, isSelected) ?? { status: 'key_used' }
   }
 
   /** Finds the payout of a refund, or else the latest one of the same request. */

@@ -1,4 +1,5 @@
 import { type Right, rights } from '#lib/access/rights.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'
@@ -50,27 +51,31 @@ function takeovers(): string {
     `\`${name}\``,
     named(items, reading),
     named(items, changing),
-    phrases([...uses]),
+    phrases([...uses], kindsOf(items, changing)),
   ])
   const heads = ['Function', 'Reads', 'Changes', 'Can also']
   return [heads, heads.map(() => '---'), ...rows.sort()].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
 function named(items: TableUse, calls: readonly TableCall[]): string {
-  const kinds = new Set<PartitionKind>(calls.flatMap((call) => items[call] ?? []))
-  return (
-    [...kinds]
-      .filter((kind) => !common.includes(kind))
-      .sort()
-      .join(', ') || '–'
-  )
+  return kindsOf(items, calls).sort().join(', ') || '–'
 }
 
-function phrases(uses: readonly Right[]): string {
+function kindsOf(items: TableUse, calls: readonly TableCall[]): PartitionKind[] {
+  const kinds = new Set<PartitionKind>(calls.flatMap((call) => items[call] ?? []))
+  return [...kinds].filter((kind) => !common.includes(kind))
+}
+
+function phrases(uses: readonly Right[], changed: readonly PartitionKind[]): string {
   const queues = uses.filter((use) => use.startsWith('queue.')).map((use) => use.slice('queue.'.length))
   const others = (Object.keys(rights) as Right[])
     .filter((use) => uses.includes(use))
     .flatMap((use) => permitted[use] ?? [])
+  // The stream sends the task of an item to its queue, whoever wrote it.
+  const fed = Object.entries(taskQueues).filter(([, { carriers }]) =>
+    carriers.some((kind) => changed.includes(kind)),
+  )
+  const sending = fed.map(([queue]) => `put tasks into the queue \`${queue}\``)
   const receiving = queues.map((queue) => `take messages of the queue \`${queue}\``)
-  return [...others, ...receiving].join('; ') || '–'
+  return [...others, ...sending, ...receiving].join('; ') || '–'
 }

@@ -51,7 +51,7 @@ export async function runWithoutKey(run: Run): Promise<Outcome> {
     decision = await saga.outcome(state, await saga.execute(state))
   }
   const committed = await commitDecision(run, decision, (current) => ({
-    result: committedOutcome(run, current),
+    result: outcomeOfDecision(run, current),
   }))
   if ('existing' in committed) throw new Error('a decision without a guard has no existing item')
   return committed.result
@@ -76,7 +76,7 @@ export async function runOnce(run: KeyedRun): Promise<Outcome> {
 }
 
 /** Returns the outcome of a decision once it is committed. */
-function committedOutcome({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
+function outcomeOfDecision({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
   return { response: render(decision), failure: decision.failure }
 }
 
@@ -103,7 +103,7 @@ function commitWithRecord(
   { condition, others = [] }: { condition: Condition; others?: readonly Change[] },
 ): Promise<Stored> {
   return commitDecision(run, decision, (current) => {
-    const outcome = committedOutcome(run, current)
+    const outcome = outcomeOfDecision(run, current)
     const item = finishedRecord(run.keyed, outcome.response, 'complete')
     return { result: { ...outcome, status: 'stored' }, guard: { item, condition }, others }
   })

@@ -96,7 +96,7 @@ export interface RequestContext extends WorkContext {
   verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
   /** Known after authorization; the public tenant before. */
   scope: TenantScope
-  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
+  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. The name of a refund's request derives from it. */
   recordKey: Key | undefined
 }
 

@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/register.ts'
 import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { newId } from '../base/clock.ts'
 import { correlationOf } from '../base/correlation.ts'
-import { Denial, fail } from '../base/failure.ts'
+import { fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Decision, SagaStart } from '../idempotency/decision.ts'
@@ -125,7 +125,7 @@ function inScope(
   return { scope, newId: (shards = writes) => newId(clock, shards) }
 }
 
-/** Decides. HEAD returns what GET would return, and has no effect. */
+/** Decides. HEAD returns what GET would return, and has no effect unless it is denied. */
 async function decide(
   endpoint: Endpoint,
   input: Input,
@@ -138,7 +138,7 @@ async function decide(
 }
 
 /**
- * Writes the audit record of a denied request before the response. HEAD has no effect, so it leaves none.
+ * Writes the audit record of a denied request before the response, also of HEAD: what is denied is tried by any method.
  * @returns the error for the response: that of the table (DEPENDENCY.*) if the audit record cannot be written
  */
 async function auditDenial(
@@ -148,7 +148,6 @@ async function auditDenial(
     'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'table' | 'clock'
   >,
 ): Promise<unknown> {
-  if (context.request.method === 'HEAD') return thrown instanceof Denial ? thrown.failure : thrown
   return writeDenial(thrown, () => deniedAction(context), context).catch((fault: unknown) => fault)
 }
 
