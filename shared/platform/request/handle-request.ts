@@ -138,7 +138,7 @@ async function decide(
 }
 
 /**
- * Writes the audit record of a denied request before the response, also of HEAD: what is denied is tried by any method.
+ * Writes the audit record of a denied request before the response, also of HEAD: no probe goes without a trace.
  * @returns the error for the response: that of the table (DEPENDENCY.*) if the audit record cannot be written
  */
 async function auditDenial(
