@@ -38,7 +38,9 @@ const permitted: Readonly<Partial<Record<Right, string>>> = {
 const common: readonly PartitionKind[] = ['api_key', 'audit', 'blocked-tenants']
 
 const reading: readonly TableCall[] = ['get', 'getMany', 'query']
-const changing: readonly TableCall[] = ['put', 'update', 'delete', 'insert']
+/** An update creates an item that is absent. */
+const creating: readonly TableCall[] = ['put', 'update', 'insert']
+const changing: readonly TableCall[] = [...creating, 'delete']
 
 /** Replaces the table of what a takeover of each function can do. */
 export function withTakeovers(page: string): string {
@@ -51,7 +53,7 @@ function takeovers(): string {
     `\`${name}\``,
     named(items, reading),
     named(items, changing),
-    phrases([...uses], kindsOf(items, changing)),
+    phrases([...uses], kindsOf(items, creating)),
   ])
   const heads = ['Function', 'Reads', 'Changes', 'Can also']
   return [heads, heads.map(() => '---'), ...rows.sort()].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -66,14 +68,14 @@ function kindsOf(items: TableUse, calls: readonly TableCall[]): PartitionKind[] 
   return [...kinds].filter((kind) => !common.includes(kind))
 }
 
-function phrases(uses: readonly Right[], changed: readonly PartitionKind[]): string {
+function phrases(uses: readonly Right[], created: readonly PartitionKind[]): string {
   const queues = uses.filter((use) => use.startsWith('queue.')).map((use) => use.slice('queue.'.length))
   const others = (Object.keys(rights) as Right[])
     .filter((use) => uses.includes(use))
     .flatMap((use) => permitted[use] ?? [])
-  // The stream sends the task of an item to its queue, whoever wrote it.
+  // The stream sends the task of a new item to its queue, and the consumer does not check who wrote it.
   const fed = Object.entries(taskQueues).filter(([, { carriers }]) =>
-    carriers.some((kind) => changed.includes(kind)),
+    carriers.some((kind) => created.includes(kind)),
   )
   const sending = fed.map(([queue]) => `put tasks into the queue \`${queue}\``)
   const receiving = queues.map((queue) => `take messages of the queue \`${queue}\``)
