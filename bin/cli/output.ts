@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { unseen } from '#shared/platform/base/failure.ts'
+import { unseenCharacter } from '#shared/platform/base/failure.ts'
 import { UsageError } from './options.ts'
 
 /**
@@ -82,7 +82,7 @@ function jsonOf(one: object): string {
 
 /** Escapes the characters that could show another text than there is. In JSON this changes no value. */
 function escapeUnseen(text: string): string {
-  return text.replace(RegExp(unseen, 'gu'), (character) =>
+  return text.replace(RegExp(unseenCharacter, 'gu'), (character) =>
     character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }

@@ -1,8 +1,9 @@
 import { Names, Stack, Token, Validations } from 'aws-cdk-lib'
-import { Grant, type IGrantable, type IRole } from 'aws-cdk-lib/aws-iam'
+import { Grant, type IGrantable, type IRole, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction } from 'aws-cdk-lib/aws-lambda'
 import type { CfnBucket } from 'aws-cdk-lib/aws-s3'
+import type { Construct } from 'constructs'
 import type { TableUse } from '#shared/platform/table/table.ts'
 import { grantKey } from './key-grants.ts'
 import { machineOf, type Resources, type Right, rights } from './rights.ts'
@@ -36,6 +37,13 @@ export function grantUses(grantee: IFunction, { uses, table }: Uses, resources: 
     const reason = 'A run gets its name when it starts. The permission covers only the runs of this workflow.'
     acknowledgeRuns(role, `${machineOf(resources).name}:*`, reason)
   }
+}
+
+/** Returns a service that may assume a role only for resources of this account. No other account can make it use the role. */
+export function serviceOfAccount(scope: Construct, service: string): ServicePrincipal {
+  return new ServicePrincipal(service, {
+    conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } },
+  })
 }
 
 export function grant(grantee: IGrantable, actions: readonly string[], resourceArns: string[]): void {

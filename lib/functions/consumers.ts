@@ -1,6 +1,6 @@
 import { CfnOutput, Duration, Validations } from 'aws-cdk-lib'
 import { LambdaVersion, UserPoolOperation } from 'aws-cdk-lib/aws-cognito'
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Role } from 'aws-cdk-lib/aws-iam'
 import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -8,7 +8,7 @@ import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { deadLettersVariable } from '#shared/platform/aws/stream-function.ts'
 import { startMessage } from '#shared/refunds/reconcile-daily.ts'
-import { grant, grantStream } from '../access/grants.ts'
+import { grant, grantStream, serviceOfAccount } from '../access/grants.ts'
 import { grantKey } from '../access/key-grants.ts'
 import { deadLetterQueue, type WorkQueue } from '../messages/queues.ts'
 import { reservedConcurrency, type Stage } from '../stage.ts'
@@ -124,7 +124,9 @@ function feedEachMinute(
   name: string,
   { stage, state }: { stage: Stage; state: 'ENABLED' | 'DISABLED' },
 ): void {
-  const invoker = new Role(handler, 'Invoker', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  const invoker = new Role(handler, 'Invoker', {
+    assumedBy: serviceOfAccount(handler, 'scheduler.amazonaws.com'),
+  })
   grant(invoker, ['lambda:InvokeFunction'], [functionArn])
   new CfnSchedule(handler, 'EachMinute', {
     name: scheduleName(stage, name),
@@ -152,7 +154,9 @@ function scheduleDaily(
   deployment: Deployment,
 ): void {
   const { stage, settings, resources, freeze } = deployment
-  const sender = new Role(handler, 'Sender', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  const sender = new Role(handler, 'Sender', {
+    assumedBy: serviceOfAccount(handler, 'scheduler.amazonaws.com'),
+  })
   grant(sender, ['sqs:SendMessage'], [queue.queueArn])
   grantKey(sender, resources.key, ['sqs:SendMessage', 'sqs:ReceiveMessage'])
   new CfnSchedule(handler, 'Daily', {

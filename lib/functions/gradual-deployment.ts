@@ -1,10 +1,11 @@
 import { Duration, Fn, Stack, Validations } from 'aws-cdk-lib'
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import * as codedeploy from 'aws-cdk-lib/aws-codedeploy'
-import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam'
 import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { failureMetric } from '#shared/platform/base/metrics.ts'
+import { serviceOfAccount } from '../access/grants.ts'
 import { metricsNamespace, type Stage } from '../stage.ts'
 
 /**
@@ -87,7 +88,7 @@ function newVersionAlarm(scope: Construct, alias: lambda.Alias, stage: Stage): c
 function deployer(scope: Construct) {
   const name = 'service-role/AWSCodeDeployRoleForLambdaLimited'
   const role = new Role(scope, 'Role', {
-    assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+    assumedBy: serviceOfAccount(scope, 'codedeploy.amazonaws.com'),
     managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(name)],
   })
   Validations.of(role).acknowledge({

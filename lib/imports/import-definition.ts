@@ -47,6 +47,7 @@ export function importDefinition(
 ): sfn.StateGraph {
   const states = new Construct(scope, 'ImportDefinition')
   const task = (id: string, step: ImportStep, resultPath: string) => {
+    // A function ends itself after its time and `graceSeconds`; the workflow waits longer for its answer.
     const taskTimeout = sfn.Timeout.duration(Duration.seconds(importSteps[step].seconds + 2 * graceSeconds))
     // Without the payload alone, a result would carry the metadata of the call. Service errors are in `again`.
     const options = { payloadResponseOnly: true, retryOnServiceExceptions: false, taskTimeout, resultPath }

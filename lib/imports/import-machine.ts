@@ -1,12 +1,12 @@
 import { Duration, Stack, Validations } from 'aws-cdk-lib'
-import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { Grant, Role } from 'aws-cdk-lib/aws-iam'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import type { IFunction, Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions'
 import type { Construct } from 'constructs'
 import type { StepEntry } from '#functions/steps.ts'
 import { graceSeconds, type ImportStep, importSteps } from '#shared/imports/import.ts'
-import { acknowledgeRuns, grant } from '../access/grants.ts'
+import { acknowledgeRuns, grant, serviceOfAccount } from '../access/grants.ts'
 import { grantKey } from '../access/key-grants.ts'
 import { type NamedMachine, statesArn } from '../access/rights.ts'
 import { invokedBy } from '../functions/release.ts'
@@ -51,7 +51,7 @@ export function importMachine(
 ): NamedMachine {
   const { key } = resources
   const role = new Role(scope, 'ImportMachineRole', {
-    assumedBy: new ServicePrincipal('states.amazonaws.com'),
+    assumedBy: serviceOfAccount(scope, 'states.amazonaws.com'),
   })
   // A fixed name: the permission to run its own map would otherwise be a circular reference.
   const name = `commerce-${stage.name}-imports`

@@ -1,5 +1,5 @@
 import { functionOf, type RouteEntry, routes } from '#functions/routes.ts'
-import { type Route, watchedAs } from '#shared/platform/request/route.ts'
+import { alarmGroupOf, type Route } from '#shared/platform/request/route.ts'
 import { corsPreflight, pascalCase } from '../functions/function-names.ts'
 import {
   type AlarmDefinition,
@@ -58,7 +58,7 @@ const furtherFunctions: Readonly<Record<string, readonly string[]>> = {
 /** One alarm for each route with a latency budget, and one for the other routes of each area. */
 export const requestAlarms: readonly AlarmDefinition[] = [
   apiFailing,
-  ...[...Map.groupBy(routes, ({ route }) => watchedAs(route))].map(([watched, entries]) => {
+  ...[...Map.groupBy(routes, ({ route }) => alarmGroupOf(route))].map(([watched, entries]) => {
     const [first] = entries
     return first?.route.latency ? alarmOfRoute(first) : alarmOfArea(watched, entries)
   }),

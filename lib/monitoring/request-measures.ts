@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import { type MathExpression, type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch'
 import { failedRequestMetric, serviceName } from '#shared/platform/base/metrics.ts'
-import { gatewayPathOf, type Route, watchedAs } from '#shared/platform/request/route.ts'
+import { alarmGroupOf, gatewayPathOf, type Route } from '#shared/platform/request/route.ts'
 import { metricsNamespace } from '../stage.ts'
 import type { Measure, Watched } from './measure.ts'
 import { sharedGraphs } from './measures.ts'
@@ -23,7 +23,7 @@ export const failureShare = (route: Route, window: FailureWindow): Measure => ({
   period: Duration.minutes(window.minutes),
   metric: (watched) => {
     const errors = functionNamed(watched.functions, route.operation).metricErrors()
-    const parts = [failed(watchedAs(route), watched), errors]
+    const parts = [failed(alarmGroupOf(route), watched), errors]
     return shareOf(route.operation, parts, [requestsOf(gatewayOf(route, watched))], window)
   },
 })

@@ -68,7 +68,7 @@ export const deliveryTransitions = transitionsOf<DeliveryTrigger, DeliveryState>
 })
 
 /** Returns the condition of a write: the trigger may move the delivery, and no attempt was recorded since it was read. */
-export function ifNoneSince(
+export function ifNotAttemptedSince(
   trigger: DeliveryTrigger,
   { attempted }: Pick<Delivery, 'attempted'>,
 ): StateCondition {
@@ -226,7 +226,7 @@ export function resendDelivery(
   }
   return {
     changes: [
-      { update: { pk, sk }, set, condition: ifNoneSince('resend', delivery) },
+      { update: { pk, sk }, set, condition: ifNotAttemptedSince('resend', delivery) },
       ...replaceWaiting(tenant, waiting, entry),
     ],
     message: { ...ref, delivery: sk, attempt: entry.attempt },
@@ -240,7 +240,7 @@ export function skipDelivery(tenant: string, delivery: Delivery): Change[] {
     {
       update: { pk, sk },
       set: { state: deliveryTransitions.stateAfter('skip') },
-      condition: ifNoneSince('skip', delivery),
+      condition: ifNotAttemptedSince('skip', delivery),
     },
     ...replaceWaiting(tenant, waiting, undefined),
   ]

@@ -8,7 +8,7 @@ import type { DeliveryStep } from './schedule-delivery.ts'
 import { afterLongestCall, failingSince, recordCall, type SubscriberHealth } from './subscriber-health.ts'
 
 /** A call that was made, and what was read before it. */
-export interface Called extends Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'log'> {
+export interface MadeCall extends Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'log'> {
   message: DeliveryMessage
   subscriber: Subscriber
   health: SubscriberHealth | undefined
@@ -18,8 +18,8 @@ export interface Called extends Pick<WorkContext, 'table' | 'clock' | 'settings'
 /** What a response means: how the delivery goes on, and what it says of its subscriber. */
 interface HandledResponse {
   step: DeliveryStep
-  /** Records the result for the breaker and for the time of failures, and disables a subscriber that is gone. */
-  note(): Promise<void>
+  /** Records the result for the breaker and for the time of failures, and disables a subscriber that is gone or has failed for too long. */
+  noteHealth(): Promise<void>
 }
 
 /** The attempts that a delivery keeps: more than a schedule has, as an operator may send it again. */
@@ -29,7 +29,7 @@ const keptAttempts = 30
 const unitBytes = 1024
 
 /** Handles the response of a call. @param at the start of the call, in milliseconds since 1970 */
-export function handleResponse(response: SubscriberResponse, at: number, called: Called): HandledResponse {
+export function handleResponse(response: SubscriberResponse, at: number, called: MadeCall): HandledResponse {
   const { delivery, message, health, now } = called
   const made = attemptOf(response, { at, milliseconds: now() - at })
   const { reason } = made
@@ -41,16 +41,16 @@ export function handleResponse(response: SubscriberResponse, at: number, called:
       at: afterLongestCall(called),
       waitsFor: 'subscriber',
     } as const
-    return { step, note: async () => {} }
+    return { step, noteHealth: async () => {} }
   }
   if (reason === undefined) {
     const step = { delivery: withAttempt(delivery, made), trigger: 'succeed' } as const
-    return { step, note: () => recordCall(message, 'success', health, called) }
+    return { step, noteHealth: () => recordCall(message, 'success', health, called) }
   }
   const disabling = disablingReason(reason, called)
   return {
     step: failureOf(made, response, { disabling, called }),
-    async note() {
+    async noteHealth() {
       await recordCall(message, reason === 'timeout' ? 'timeout' : 'failure', health, called)
       if (disabling) await disableSubscriber(disabling, called)
     },
@@ -61,7 +61,7 @@ export function handleResponse(response: SubscriberResponse, at: number, called:
 function failureOf(
   made: DeliveryAttempt,
   response: SubscriberResponse,
-  { disabling, called }: { disabling: Subscriber['reason']; called: Called },
+  { disabling, called }: { disabling: Subscriber['reason']; called: MadeCall },
 ): DeliveryStep {
   const delivery = withAttempt(called.delivery, made)
   const at = nextAttemptAt(called.delivery, response, called)
@@ -148,7 +148,7 @@ function retryAfterSeconds(value: string | undefined, now: number): number {
 /** Returns why a failed attempt disables its subscriber. A change of the subscriber starts the time of failures again. */
 function disablingReason(
   reason: string,
-  { health, subscriber, settings, now }: Called,
+  { health, subscriber, settings, now }: MadeCall,
 ): Subscriber['reason'] {
   if (reason === 'gone') return 'gone'
   const failing = failingSince(health, now(), settings)
@@ -158,7 +158,7 @@ function disablingReason(
 }
 
 /** Disables a subscriber, unless it has changed since it was read. It is audited and raises an alarm. */
-async function disableSubscriber(reason: 'gone' | 'failing', called: Called): Promise<void> {
+async function disableSubscriber(reason: 'gone' | 'failing', called: MadeCall): Promise<void> {
   const { subscriber, table, log, clock, delivery } = called
   const { id, tenant_id: tenant } = subscriber
   const correlation = { id: String(JSON.parse(delivery.body).correlation_id), trace: {} }

@@ -11,7 +11,7 @@ import {
   type DeliveryTrigger,
   deliveryTransitions,
   failedDeliveryEntry,
-  ifNoneSince,
+  ifNotAttemptedSince,
   lateMilliseconds,
   replaceWaiting,
   waitingEntry,
@@ -57,7 +57,7 @@ export interface DeliveryStep {
   /** The delivery, with the attempt if one was made. */
   delivery: Delivery
   trigger: Exclude<DeliveryTrigger, 'skip' | 'resend'>
-  /** When it goes on, in milliseconds since 1970; absent if it has ended. */
+  /** When it goes on, in milliseconds since 1970; absent if it has ended. Suspended, its place among those that wait. */
   at?: number
   /**
    * What it waits for: the time of a retry, a subscriber that may be called again, the end of its tenant's block, or the sweep,
@@ -79,7 +79,7 @@ export interface ScheduledWork extends Pick<WorkContext, 'table' | 'clock' | 'no
 const youngMilliseconds = 60_000
 
 /**
- * Stores a step of a delivery, once. The message of a retry that is due soon is sent with a delay. What goes on later, or waits, has
+ * Stores a step of a delivery, once; a young one that was never attempted goes back to the queue instead. The message of a retry that is due soon is sent with a delay. What goes on later, or waits, has
  * an entry in the table, from which the sweep sends its message.
  */
 export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise<void> {
@@ -100,7 +100,7 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
   }
   const put = {
     item: { ...next },
-    condition: known ? ifNoneSince(trigger, known) : { absent: true as const },
+    condition: known ? ifNotAttemptedSince(trigger, known) : { absent: true as const },
   }
   const others = [
     ...replaceWaiting(message.tenant, waiting, entry),

@@ -12,7 +12,7 @@ import {
   newDelivery,
   pingType,
 } from './delivery.ts'
-import { type Called, expired, handleResponse } from './handle-response.ts'
+import { expired, handleResponse, type MadeCall } from './handle-response.ts'
 import { type DeliveryStep, missedStep, type ScheduledWork, schedule } from './schedule-delivery.ts'
 import {
   afterLongestCall,
@@ -41,7 +41,7 @@ interface Sending extends Pick<ScheduledWork, 'send'> {
 type Context = Pick<WorkContext, 'table' | 'clock' | 'settings' | 'now' | 'isBlocked' | 'log'>
 
 /** A message, and what the table has about it. */
-interface DeliveryWork extends Context, Sending, ScheduledWork, Called {
+interface DeliveryWork extends Context, Sending, ScheduledWork, MadeCall {
   /** The slots of the tenant, as they were read. */
   slots: Item | undefined
   slot: TenantSlot
@@ -74,7 +74,7 @@ export function sendDeliveries(
       const work = workOf(message, await reading, { ...context, ...sending, slot })
       if (work) await attempt(work)
     } finally {
-      await slot.leave()
+      await slot.endMessage()
     }
   })
 }
@@ -85,9 +85,9 @@ async function attempt(work: DeliveryWork): Promise<void> {
   if (!prepared) return
   if (!('mayContinue' in prepared)) return schedule(prepared, work)
   const at = work.now()
-  const { step, note } = handleResponse(await call(prepared, at, work), at, work)
+  const { step, noteHealth } = handleResponse(await call(prepared, at, work), at, work)
   await schedule(step, work)
-  await softly(note, work)
+  await softly(noteHealth, work)
 }
 
 /** Returns a call that may be made, or how the delivery goes on without one; undefined if there is nothing to do. */

@@ -16,7 +16,7 @@ export interface SubscriberHealth extends Key {
   failing_since?: number
   /** The number of timeouts in a row. */
   timeouts?: number
-  /** The end of the breaker's pause. Until a probe succeeds, the breaker is not closed. */
+  /** The end of the breaker's pause. Until a call ends in time, the breaker is not closed. */
   open_until?: number
   /** The length of that pause. */
   pause_seconds?: number
@@ -198,7 +198,7 @@ export function slotsKey({ tenant }: { tenant: string }): Key {
 }
 
 /** Returns the number of processes that the slow calls of one tenant may hold at a time. */
-export function slotsOf(settings: Settings): number {
+export function slotsPerTenant(settings: Settings): number {
   return Math.max(1, Math.floor(settings['deliveries.senders'] / slotDivisor))
 }
 
@@ -214,7 +214,7 @@ export function hasNoSlot(slots: Item | undefined, now: number, settings: Settin
 
 /** Returns the slots whose lease has ended, or that have none. */
 function freeSlots(slots: Item | undefined, now: number, settings: Settings): string[] {
-  const names = Array.from({ length: slotsOf(settings) }, (_, number) => `slot_${number}`)
+  const names = Array.from({ length: slotsPerTenant(settings) }, (_, number) => `slot_${number}`)
   return names.filter((name) => Number(slots?.[name] ?? 0) <= now)
 }
 
@@ -228,7 +228,7 @@ export interface TenantSlot {
   /** Records that a subscriber of the tenant is slow, once in a batch. @param known its health before the batch */
   markSlow(message: DeliveryMessage, known: SubscriberHealth | undefined): Promise<void>
   /** Ends one message of the tenant. The last one gives the slot back. */
-  leave(): Promise<void>
+  endMessage(): Promise<void>
 }
 
 /** Returns the slot of each tenant of a batch. Nothing is read or written before it is taken. */
@@ -254,7 +254,7 @@ function slotOf(tenant: string, messages: number, context: HealthContext): Tenan
       marking.set(message.subscriber, marked)
       return marked
     },
-    async leave() {
+    async endMessage() {
       left -= 1
       if (left > 0) return
       // If this fails, the lease of the slot ends by itself.

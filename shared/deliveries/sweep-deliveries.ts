@@ -7,7 +7,7 @@ import { keepSubscribedTenants, readSubscribedTenants } from '../subscribers/sub
 import { asSubscriber, type SubscriberRef } from '../subscribers/subscriber.ts'
 import { dueAt, type WaitingEntry, waitingRange } from './delivery.ts'
 import { type SendMessages, sendToQueue } from './schedule-delivery.ts'
-import { asHealth, breakerOf, healthKey, isSlow, slotsOf } from './subscriber-health.ts'
+import { asHealth, breakerOf, healthKey, isSlow, slotsPerTenant } from './subscriber-health.ts'
 
 /** How long one run works. */
 const runMilliseconds = 18_000
@@ -57,12 +57,8 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
   const { table, clock } = context
   const startedAt = clock.now()
   const swept: SweptDeliveries = { queued: 0, failed: 0, left: 0 }
-  const fail = (fault: unknown): undefined => {
-    swept.failed += 1
-    swept.fault ??= fault
-  }
   // Without the list, any tenant may have subscribers.
-  const known = await readSubscribedTenants(table).catch(fail)
+  const known = await readSubscribedTenants(table).catch((fault: unknown) => countFault(swept, fault))
   if (known?.tenants?.length === 0) return swept
   const entries = await pendingEntries(table, 'registered-subscriber')
   if (known)
@@ -70,7 +66,7 @@ export async function sweepDeliveries(context: Context, send: SendMessages): Pro
       known,
       entries.map(({ tenant }) => String(tenant)),
       context,
-    ).catch(fail)
+    ).catch((fault: unknown) => countFault(swept, fault))
   const start = Math.floor(((Math.floor(startedAt / intervalMilliseconds) * rotation) % 1) * entries.length)
   const refs = [...entries.slice(start), ...entries.slice(0, start)].map(({ sk, tenant }) => ({
     tenant: String(tenant),
@@ -103,13 +99,18 @@ interface Allowance {
   used: number
 }
 
+function countFault(swept: SweptDeliveries, fault: unknown): undefined {
+  swept.failed += 1
+  swept.fault ??= fault
+}
+
 /** Queues a page of each subscriber of a tenant in turn, until none has more, or the tenant or the time of the run has none. */
 async function sweepTenant(subscribers: readonly SubscriberRef[], run: SweepRun): Promise<void> {
   const { clock, settings, swept, delayed, until } = run
   const usual = { most: mostOfTenant, used: 0 }
   // As many as its slots take in a minute if each call takes all of its time.
   const callsOfSlot = (callsAtOnce * intervalMilliseconds) / 1000 / settings['deliveries.timeoutSeconds']
-  const slow = { most: Math.ceil(slotsOf(settings) * callsOfSlot), used: 0 }
+  const slow = { most: Math.ceil(slotsPerTenant(settings) * callsOfSlot), used: 0 }
   let turns: { ref: SubscriberRef; known?: Allowance }[] = subscribers.map((ref) => ({ ref }))
   while (turns.length > 0) {
     const more: typeof turns = []
@@ -129,8 +130,7 @@ async function sweepTenant(subscribers: readonly SubscriberRef[], run: SweepRun)
         swept.queued += due.length
         if (due.length === pageSize) more.push({ ref, known: allowance })
       } catch (fault) {
-        swept.failed += 1
-        swept.fault ??= fault
+        countFault(swept, fault)
         delayed.push(...due.slice(0, 1).map(dueAt))
       }
     }

@@ -160,7 +160,7 @@ async function splitIntoChunks(
   return chunks.length > 0 ? { next: 'rows', chunks } : { next: 'end' }
 }
 
-/** Updates an operation without rows. If the condition fails, it has ended or has rows, and the next step handles that. */
+/** Updates an operation of which no chunk is done. If the condition fails, it has ended or one is done, and the next step handles that. */
 async function update(
   operation: Operation,
   set: Partial<Operation>,

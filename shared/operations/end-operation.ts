@@ -12,9 +12,9 @@ import {
   type Result,
 } from './operation.ts'
 import {
+  endProgress,
   failedOperationEntry,
   findOperation,
-  leaveProgress,
   moveOperation,
   type OperationRef,
   removePendingEntry,
@@ -51,7 +51,7 @@ export async function endOperation(
     const set = { ...endOf(operation, ending), ...withoutUrl }
     const asRead = { chunks_done: operation.chunks_done }
     const ended = moveOperation(operation, ending.trigger, clock.now(), set, asRead)
-    const changes = [ended, ...leaveProgress(operation)]
+    const changes = [ended, ...endProgress(operation)]
     if (ending.trigger === 'fail') changes.push(failedOperationEntry(operation, clock.now()))
     if (!(await table.transact(changes))) return { ...operation, ...set }
   }
@@ -90,7 +90,7 @@ export function cancelOperation(operation: Operation, { now }: Pick<WorkContext,
   const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && operationTransitions.allows('cancel', state)) {
     const set = { result: partialResult(operation), ...withoutUrl }
-    const changes = [moveOperation(operation, 'cancel', now(), set, { state }), ...leaveProgress(operation)]
+    const changes = [moveOperation(operation, 'cancel', now(), set, { state }), ...endProgress(operation)]
     return {
       operation: { ...operation, ...set, state: 'canceled' },
       writes: changes.map((change) => ({ ...change, onFailure })),

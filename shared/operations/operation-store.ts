@@ -65,7 +65,7 @@ export function removePendingEntry(id: string): Change {
 }
 
 /** Removes an operation that ends from those in progress: its entry, and its part of the tenant's count. */
-export function leaveProgress({ id, tenant_id }: Operation): Change[] {
+export function endProgress({ id, tenant_id }: Operation): Change[] {
   const decrement: Change = {
     update: countKey(tenant_id),
     set: {},

@@ -85,7 +85,7 @@ export function placeOrder(request: OrderRequest, id: string, tenant: string, se
   }
 }
 
-/** Creates the item of an order, and the entry by which its cart_id finds it. */
+/** Returns the writes of a new order, and of the entry by which its cart_id finds it. */
 export function orderWrites(order: Order): Write[] {
   const item = { ...keyOf(order.tenant_id, 'order', order.id), ...order }
   return [create(item), put({ ...cartEntryKey(order) })]
@@ -106,7 +106,7 @@ export function orderOfEntry({ sk }: Item): string {
   return sk.slice(sk.indexOf('#') + 1)
 }
 
-/** Replaces an order if it has not changed since it was read. */
+/** Returns the write that replaces an order if it has not changed since it was read. */
 export function changedOrder(before: Order, after: Order): Write {
   const item = { ...keyOf(after.tenant_id, 'order', after.id), ...after }
   return replace(item, { version: before.version }, 'TRANSIENT.error')

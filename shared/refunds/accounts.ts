@@ -61,10 +61,10 @@ export function accountOf(
 ): Promise<string> {
   return remember(`account of ${tenant}`, async () => {
     const { account, version } = await readCurrent(table, tenant)
-    const found = settings['refunds.account']
+    const required = settings['refunds.account']
     if (account !== undefined) return account
-    if (found === 'connected' || version > 0) throw fail('POLICY.refund.no_account')
-    return `${found.prefix}${tenant}`
+    if (required === 'connected' || version > 0) throw fail('POLICY.refund.no_account')
+    return `${required.prefix}${tenant}`
   })
 }
 

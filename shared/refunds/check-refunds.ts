@@ -7,13 +7,13 @@ import { type Finished, workInTurns } from '../platform/request/finish-sagas.ts'
 import { idOfEntry } from '../platform/table/keys.ts'
 import {
   type DueEntry,
-  isRefusedForADay,
+  isRefusedLongerThanADay,
   longPauses,
   readDue,
   retryPauses,
 } from '../platform/table/pending-entries.ts'
 import type { Write } from '../platform/table/table.ts'
-import { alertOfLostAccount } from './lost-account.ts'
+import { alertIfAccountLost } from './lost-account.ts'
 import type { PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { type Refund, requestOf } from './refund.ts'
 import { findRefund } from './refund-store.ts'
@@ -44,7 +44,7 @@ export async function checkRefunds(
 ): Promise<Finished> {
   const { clock } = runtime
   const budget = startBudget(clock, Math.max(0, until - clock.now()) + budgetMilliseconds)
-  const range = { now: clock.now(), countsAll: false }
+  const range = { now: clock.now(), countsLater: false }
   const { due } = await readDue<DueEntry>(runtime.openTable(budget), 'unsettled-refund', range)
   const unsettled = new Set(due)
   const result = await workInTurns(due, { clock, until }, async (entry) => {
@@ -67,7 +67,7 @@ async function checkRefund(
   const { table, now } = context
   const refund = await findRefund(table, entry.tenant, idOfEntry(entry.sk))
   if (refund?.unsettled_entry !== entry.sk) {
-    // The refund is closed, or its tenant was purged.
+    // The refund is settled, or its tenant was purged.
     await apply(context, [removeUnsettledEntry(entry)])
     return undefined
   }
@@ -77,8 +77,8 @@ async function checkRefund(
     const isMoved = await apply(context, nextQuestion(after, now(), longPauses))
     return isMoved ? after : await findRefund(table, entry.tenant, refund.id)
   } catch (thrown) {
-    alertOfLostAccount(thrown, refund, context)
-    const isParked = isRefusedForADay(thrown, refund.id, now())
+    alertIfAccountLost(thrown, refund, context)
+    const isParked = isRefusedLongerThanADay(thrown, refund.id, now())
     const later = nextQuestion(refund, now(), isParked ? longPauses : retryPauses)
     // If this fails too, the next run asks again; the first failure is reported.
     await apply(context, later).catch(() => undefined)

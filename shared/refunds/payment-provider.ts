@@ -18,13 +18,13 @@ export interface ProviderRequest {
    * The name of the caller's request, which is stored with the payout, too: the same for each refund of the request, as the
    * table may have lost earlier ones. The provider's idempotency key is derived from it.
    */
-  request: string
-  /** The caller has used its key for another request before: the provider's key is derived from the refund's id. */
+  requestName: string
+  /** The caller's key was used for another request before: the provider's key is derived from the refund's id, not from the request. */
   usesOwnKey: boolean
   /** The time of the first possible request, in milliseconds since 1970: providers expire their keys. */
   requestedSince: number
   /** Payouts of the request since this time belong to it, in milliseconds since 1970. */
-  paidSince: number
+  earliestPayoutAt: number
   /**
    * Whether the table may have lost a payout of the request: the payouts of the charge are searched first, because the provider
    * may have forgotten the key, and those of other charges if it refuses the key.

@@ -8,7 +8,7 @@ export interface ProviderRefund {
   /** The tenant of that refund, as the payout names it. */
   tenant: string | undefined
   /** The name of the caller's request, as the payout names it. */
-  request: string | undefined
+  requestName: string | undefined
   chargeId: string
   /** In minor units. */
   amount: number

@@ -4,7 +4,7 @@ import type { Decision, Saga } from '../platform/idempotency/decision.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { created, rejection } from '../platform/request/endpoint.ts'
 import { restoredAt } from '../platform/table/restored.ts'
-import { alertOfLostAccount } from './lost-account.ts'
+import { alertIfAccountLost } from './lost-account.ts'
 import type { EarlierUse, PaymentProvider, ProviderOutcome } from './payment-provider.ts'
 import { claimPayout } from './payout-claim.ts'
 import type { ProviderRefund } from './provider-refunds.ts'
@@ -56,13 +56,13 @@ export function refundSaga(
       }
     },
     async execute(recorded) {
-      // The state of a saga that is taken over is what some role could write: only the stored refund is paid.
+      // Other functions' roles may write the state of a saga that is taken over: only the stored refund is paid.
       const refund = recorded.id === started?.id ? started : await currentRefund(recorded)
       if (refund.status !== 'pending') return { refund }
       try {
         return await attempt(refund)
       } catch (thrown) {
-        alertOfLostAccount(thrown, refund, context)
+        alertIfAccountLost(thrown, refund, context)
         throw thrown
       }
     },
@@ -93,7 +93,7 @@ export function refundSaga(
     const refund = await currentRefund({ tenant_id, id })
     if (refund.status !== 'pending') return { refund }
     const request = requestOf(refund, settings)
-    if (!payout || payout.createdAt < request.paidSince) return attempt(await withOwnKey(refund))
+    if (!payout || payout.createdAt < request.earliestPayoutAt) return attempt(await withOwnKey(refund))
     if (payout.chargeId !== request.chargeId || payout.amount !== request.amount)
       return { refund, earlier: {} }
     const same = await refundOf(payout, refund)
@@ -166,16 +166,16 @@ export function refundSaga(
  * Returns the answer to a request whose payout was booked after a restore, by a command. Its refund has locked the charge, so no
  * other one can start.
  */
-export async function findBookedByCommand(
+export async function findBookedByOperator(
   refund: Refund,
   context: Pick<WorkContext, 'settings' | 'table' | 'now' | 'remember'>,
 ): Promise<Decision<RefundView> | undefined> {
   const { settings, table } = context
   if (settings['refunds.policy'] === 'within_charge' || !(await wasRestored(context))) return undefined
-  const { paidSince } = requestOf(refund, settings)
+  const { earliestPayoutAt } = requestOf(refund, settings)
   for (const id of await lockHoldersOf(refund, table)) {
-    const other = timeOf(id) < paidSince ? undefined : await findRefund(table, refund.tenant_id, id)
-    if (other?.request !== refund.request) continue
+    const other = timeOf(id) < earliestPayoutAt ? undefined : await findRefund(table, refund.tenant_id, id)
+    if (other?.request_name !== refund.request_name) continue
     if (other.charge_id !== refund.charge_id || other.amount !== refund.amount)
       throw fail('CONFLICT.idempotency.payload_mismatch')
     return responseOf(other)

@@ -52,7 +52,7 @@ export interface Refund extends RefundView {
   /** The provider's account with the charge. Recorded, so an attempt is made in it also after another one was connected. */
   account: string
   /** The name of the caller's request (`requestName`), the same for each refund of the request. */
-  request: string
+  request_name: string
   /** Set before the payout is requested, if the caller has used its key for another request before. */
   uses_own_key?: boolean
   /** As returned by the provider. */
@@ -68,7 +68,7 @@ export type RefundRequest = v.InferOutput<ReturnType<typeof Refund.request>>
 
 export function makeRefund(
   request: RefundRequest,
-  of: Pick<Refund, 'id' | 'tenant_id' | 'account' | 'request'>,
+  of: Pick<Refund, 'id' | 'tenant_id' | 'account' | 'request_name'>,
 ): Refund {
   const at = timestamp(timeOf(of.id))
   return { ...of, ...request, status: 'pending', created_at: at, updated_at: at, version: 1 }
@@ -93,12 +93,13 @@ export function requestOf(
   settings: Pick<Settings, 'idempotency.lifetimeHours'>,
   { mayBeLost = false } = {},
 ): ProviderRequest {
-  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount, request } = refund
-  const { uses_own_key: usesOwnKey = false, provider_refund_id: providerRefundId } = refund
+  const { id: refundId, tenant_id: tenant, account, charge_id: chargeId, amount } = refund
+  const { request_name: requestName, uses_own_key: usesOwnKey = false } = refund
+  const { provider_refund_id: providerRefundId } = refund
   const requestedSince = timeOf(refundId)
-  const paidSince = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
-  const about = { account, chargeId, amount, providerRefundId, refundId, tenant, request, usesOwnKey }
-  return { ...about, requestedSince, paidSince, mayBeLost }
+  const earliestPayoutAt = requestedSince - settings['idempotency.lifetimeHours'] * 3_600_000
+  const about = { account, chargeId, amount, providerRefundId, refundId, tenant, requestName, usesOwnKey }
+  return { ...about, requestedSince, earliestPayoutAt, mayBeLost }
 }
 
 export const RefundSucceeded = defineResourceEvent({

@@ -49,7 +49,7 @@ interface Settlement {
 }
 
 /**
- * Applies what the provider says about a refund; the only way in which a refund changes. An edge between two statuses
+ * Applies what the provider says about a refund; the only way in which its status and the provider's facts change. An edge between two statuses
  * writes the refund, an audit record, and the ledger entry and the event that belong to it. The provider's id and the
  * currency are added to whatever lacks them.
  */

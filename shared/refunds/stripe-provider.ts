@@ -100,25 +100,23 @@ async function askOnce(
 ): Promise<ProviderOutcome | EarlierUse> {
   const { requestedSince, mayBeLost, chargeId: charge } = request
   const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt)
+  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt).catch(absent)
   return paid ? outcomeFor(request, paid) : createRefund(attempt.stripe, request, attempt.call)
 }
 
 /**
  * Finds the payout for which Stripe refuses the key of a request. There is none if an earlier attempt was declined, or of a charge
- * that does not exist. The payouts of other charges, of which an account may have many, are searched only if the table may have
- * lost one.
+ * that does not exist. If the table may have lost a payout, that of the charge was looked for before, and the payouts of all
+ * charges, of which an account may have many, are searched.
  * @throws StripeError; DEPENDENCY.timeout
  */
 async function earlierUse(
   request: ProviderRequest,
   attempt: StripeAttempt,
 ): Promise<ProviderOutcome | EarlierUse> {
-  const { chargeId: charge, paidSince, mayBeLost } = request
-  const ofCharge = await findPayout(request, { charge }, attempt).catch(absent)
-  const isYoung = ofCharge && (isOf(request, ofCharge) || ofCharge.created * 1000 >= paidSince)
-  const created = { gte: Math.floor(paidSince / 1000) }
-  const found = isYoung || !mayBeLost ? ofCharge : await findPayout(request, { created }, attempt)
+  const { chargeId: charge, earliestPayoutAt, mayBeLost } = request
+  const selection = mayBeLost ? { created: { gte: Math.floor(earliestPayoutAt / 1000) } } : { charge }
+  const found = await findPayout(request, selection, attempt).catch(absent)
   return found ? outcomeFor(request, found) : { status: 'key_used' }
 }
 
@@ -138,9 +136,13 @@ async function createRefund(
   request: ProviderRequest,
   options: CallOptions,
 ): Promise<ProviderOutcome> {
-  const { account, chargeId, amount, refundId, tenant, request: name, usesOwnKey } = request
-  const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant, [requestMetadataName]: name }
-  const idempotencyKey = usesOwnKey ? `refund-${refundId}` : `request-${name}`
+  const { account, chargeId, amount, refundId, tenant, requestName, usesOwnKey } = request
+  const metadata = {
+    [metadataName]: refundId,
+    [tenantMetadataName]: tenant,
+    [requestMetadataName]: requestName,
+  }
+  const idempotencyKey = usesOwnKey ? `refund-${refundId}` : `request-${requestName}`
   const refund = await stripe.refunds.create(
     { charge: chargeId, amount, metadata },
     { stripeAccount: account, idempotencyKey, ...options },
@@ -160,12 +162,12 @@ async function findPayout(
   selection: Pick<Stripe.RefundListParams, 'charge' | 'created'>,
   { stripe, call, remaining }: StripeAttempt,
 ): Promise<Stripe.Refund | undefined> {
-  const { account, request: name, usesOwnKey } = request
+  const { account, requestName, usesOwnKey } = request
   let ofRequest: Stripe.Refund | undefined
   const selected = stripe.refunds.list({ ...selection, limit: 100 }, { stripeAccount: account, ...call })
   for await (const refund of selected) {
     if (isOf(request, refund)) return refund
-    if (!usesOwnKey && refund.metadata?.[requestMetadataName] === name) ofRequest ??= refund
+    if (!usesOwnKey && refund.metadata?.[requestMetadataName] === requestName) ofRequest ??= refund
     if (remaining() < 1) throw fail('DEPENDENCY.timeout')
   }
   return ofRequest

@@ -35,7 +35,7 @@ export function providerRefundOf({
     id,
     refundId: metadata?.[metadataName],
     tenant: metadata?.[tenantMetadataName],
-    request: metadata?.[requestMetadataName],
+    requestName: metadata?.[requestMetadataName],
     chargeId: (typeof charge === 'string' ? charge : charge?.id) ?? '',
     amount,
     currency: currency.toUpperCase(),

@@ -14,14 +14,14 @@ export function isUnsettled({ status, provider_refund_id, currency }: Refund): b
   return status !== 'failed' && (provider_refund_id === undefined || currency === undefined)
 }
 
-/** Returns a refund after a change, with the sort key of its entry as long as it is open. */
+/** Returns a refund after a change, with the sort key of its entry as long as it is unsettled. */
 export function withUnsettledEntry({ unsettled_entry, ...refund }: Refund, settings: Settings): Refund {
   if (!isUnsettled(refund)) return refund
   const first = timeOf(refund.id) + settings['refunds.pendingMinutes'] * minuteMilliseconds
   return { ...refund, unsettled_entry: unsettled_entry ?? entryAt(first, refund.id) }
 }
 
-/** Writes the entry of a refund that a change opens, or removes that of one that it closes. */
+/** Writes the entry of a refund that becomes unsettled, or removes that of one that is settled. */
 export function unsettledEntryWrites(before: Refund, after: Refund): Write[] {
   const { unsettled_entry: old } = before
   const { unsettled_entry: current, tenant_id: tenant } = after
@@ -32,7 +32,7 @@ export function unsettledEntryWrites(before: Refund, after: Refund): Write[] {
     : [put({ ...pendingKeyOf('unsettled-refund', current), tenant }), ...removed]
 }
 
-/** Writes the time of the next question about a refund that stays open. */
+/** Writes the time of the next question about a refund that stays unsettled. */
 export function nextQuestion(refund: Refund, now: number, pauses: Pauses): Write[] {
   const { unsettled_entry, tenant_id, id, version } = refund
   if (unsettled_entry === undefined) return []

@@ -1,6 +1,6 @@
 import { Failure } from '../platform/base/failure.ts'
 import { seal, unseal } from '../platform/base/secrets.ts'
-import { signatureOf, webhookKeys } from '../platform/identity/signature.ts'
+import { signatureOf, signingKeys } from '../platform/identity/signature.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Settings } from '../settings/register.ts'
 import { type Subscriber, validSecrets } from './subscriber.ts'
@@ -87,7 +87,7 @@ export function signingHeaders(
   const scheme = settings['webhooks.scheme']
   const timestamp = String(Math.floor(at / 1000))
   const signatures = secrets
-    .flatMap(webhookKeys)
+    .flatMap(signingKeys)
     .map((key) => signatureOf(key, { id: eventId, timestamp, body }, scheme.digest))
     .map((signature) => `${scheme.prefix}${signature.toString('base64')}`)
   return {

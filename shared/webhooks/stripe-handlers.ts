@@ -94,8 +94,8 @@ function isLive(key: string): boolean {
 }
 
 function isAbout(refund: Refund, { id, charge, amount, metadata }: StripeRefund): boolean {
-  const { charge_id, provider_refund_id = id, request } = refund
-  const isItsPayout = provider_refund_id === id && metadata[requestMetadataName] === request
+  const { charge_id, provider_refund_id = id, request_name } = refund
+  const isItsPayout = provider_refund_id === id && metadata[requestMetadataName] === request_name
   return isItsPayout && charge_id === charge && refund.amount === amount
 }
 

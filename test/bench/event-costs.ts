@@ -19,18 +19,20 @@ export async function eventCosts(endpoint: string): Promise<Cost[]> {
       'order.created': payload,
       'refund.succeeded': payload,
     }
-    costs.push(...(await metered(endpoint, measureBoth(named[payload]), { 'events.payloads': payloads })))
+    costs.push(...(await metered(endpoint, measureBoth(payload), { 'events.payloads': payloads })))
   }
   return costs
 }
 
-function measureBoth(name: string): Parameters<typeof metered>[1] {
+function measureBoth(payload: Payload): Parameters<typeof metered>[1] {
+  const name = named[payload]
   return async ({ measure }) => {
     const post = (path: string, body: unknown) => ({
       method: 'POST',
       path,
       as: { tenant: 'acme', role: 'Editor' },
-      headers: { 'Idempotency-Key': path },
+      // The payment provider knows the keys of the services before.
+      headers: { 'Idempotency-Key': `${payload}${path}` },
       body,
     })
     const order = { cart_id: 'cart-0123456789abcdef', amount_minor: 1999, currency: 'EUR' }

@@ -16,6 +16,8 @@ export async function moneyCosts({ service, measure, measureWork }: Meter): Prom
     headers: { 'Idempotency-Key': key, ...headers },
     body,
   })
+  const first = post('/v1/refunds', 'first', { charge_id: 'ch_first_bench', amount: 100 })
+  await measure('refund a charge, the first of a process', first)
   const refund = post('/v1/refunds', 'refund', { charge_id: 'ch_bench', amount: 100 })
   await measure('refund a charge', refund)
   await measure('replay a refund', refund)

@@ -96,7 +96,13 @@ describe('an item of the table', () => {
       status: 'succeeded',
       account: 'a',
     }
-    const stored = { ...fields, tenant_id: 'acme', request: 'secret', provider_refund_id: 're_1', version: 1 }
+    const stored = {
+      ...fields,
+      tenant_id: 'acme',
+      request_name: 'secret',
+      provider_refund_id: 're_1',
+      version: 1,
+    }
     const [entry] = entriesOf({
       ...keyOf('acme', 'refund', '0192f3a4-5b6c-8d8e-9f01-23456789ab00'),
       ...{ ...stored, created_at: '2026-11-23T10:00:00.000Z', updated_at: '2026-11-23T10:00:01.000Z' },

@@ -240,6 +240,12 @@ describe('a view', () => {
     expect(asked).toEqual([{ kind: 'audit', tenant: 'acme', ...times }])
   })
 
+  test.each(['events', 'mail'])('of %s says that a stage has no list, and how to find one', async (tab) => {
+    await openAt(`${tab}?${range}`)
+    await page.getByText('A stage keeps no list of these: find a correlation id').waitFor()
+    expect(asked).toEqual([])
+  })
+
   test('reads what is pending in any tenant however old it is', async () => {
     await openAt(`money?${range}`)
     await page.getByText('the refunds of all tenants that are pending, however old').waitFor()

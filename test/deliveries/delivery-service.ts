@@ -59,7 +59,7 @@ export interface DeliveryService {
   blocked: Set<string>
   /** How subscribers respond; 200 without a body at first. */
   respond: Respond
-  /** Called before each send to the queue; it may throw. */
+  /** MadeCall before each send to the queue; it may throw. */
   beforeSend: () => void
   /** Whether the queue accepts no message. */
   queueIsFull: boolean

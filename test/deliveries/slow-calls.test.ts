@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import { dueAt, type WaitingEntry } from '#shared/deliveries/delivery.ts'
-import { healthKey, slotsKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
+import { healthKey, slotsKey, slotsPerTenant } from '#shared/deliveries/subscriber-health.ts'
 import type { Subscriber } from '#shared/subscribers/subscriber.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
 
 const ok = { status: 200, answer: '' }
-const perTenant = slotsOf(steadySettings)
+const perTenant = slotsPerTenant(steadySettings)
 const timeoutMilliseconds = steadySettings['deliveries.timeoutSeconds'] * 1000
 
 let service: DeliveryService

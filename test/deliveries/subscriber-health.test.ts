@@ -9,7 +9,7 @@ import {
   recordCall,
   recordSlowness,
   type SubscriberHealth,
-  slotsOf,
+  slotsPerTenant,
   takeProbe,
 } from '#shared/deliveries/subscriber-health.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -106,7 +106,7 @@ describe('a subscriber', () => {
 
 describe('the slots of a tenant', () => {
   const slots = (until: number) => {
-    const all = slotsOf(runtime.settings)
+    const all = slotsPerTenant(runtime.settings)
     const names = Array.from({ length: all }, (_, number) => [`slot_${number}`, until])
     return { ...healthKey(ref), ...Object.fromEntries(names) }
   }

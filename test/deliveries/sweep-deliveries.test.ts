@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
-import { healthKey, slotsOf } from '#shared/deliveries/subscriber-health.ts'
+import { healthKey, slotsPerTenant } from '#shared/deliveries/subscriber-health.ts'
 import { logSweep, type SweptDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { type DeliveryService, startDeliveries, steadySettings, subscriberId } from './delivery-service.ts'
@@ -58,7 +58,7 @@ describe('a run of the sweep', () => {
     const all = await addWaiting(2, 150)
     for (const one of all) await setHealth(one, { slow_until: service.clock.now() + minute })
     const calls = (10 * 60) / steadySettings['deliveries.timeoutSeconds']
-    expect(await service.sweep()).toMatchObject({ queued: slotsOf(steadySettings) * calls })
+    expect(await service.sweep()).toMatchObject({ queued: slotsPerTenant(steadySettings) * calls })
   })
 
   test.each(['get', 'put'] as const)(

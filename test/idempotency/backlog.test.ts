@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { processMemory, type Remember } from '#shared/platform/base/cached-load.ts'
-import { checkBacklog, maxPendingSagas, recordBacklogs } from '#shared/platform/idempotency/backlog.ts'
+import { maxPendingSagas, recordBacklogs, refuseBacklogged } from '#shared/platform/idempotency/backlog.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { type MemoryRuntime, memoryRuntime } from '#test/support/memory-runtime.ts'
 
@@ -16,7 +16,7 @@ beforeEach(() => {
 
 const record = (counts: Record<string, number>) =>
   recordBacklogs(new Map(Object.entries(counts)), runtime.table)
-const check = (tenant: string) => checkBacklog(tenant, { table: runtime.table, remember })
+const check = (tenant: string) => refuseBacklogged(tenant, { table: runtime.table, remember })
 const full = maxPendingSagas
 
 describe('a tenant with too many pending sagas', () => {

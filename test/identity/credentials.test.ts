@@ -26,7 +26,7 @@ import {
   startSession,
   verifySession,
 } from '#shared/platform/identity/session.ts'
-import { verifySender, webhookKeys } from '#shared/platform/identity/signature.ts'
+import { signingKeys, verifySender } from '#shared/platform/identity/signature.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { tenantNamePattern } from '#shared/settings/tenant-name.ts'
 import { codeOf } from '#test/idempotency/scripted-run.ts'
@@ -389,16 +389,16 @@ describe('the webhook secret', () => {
   const text = (key: string) => Buffer.from(key).toString('base64')
 
   test('holds keys in order, separated by spaces or commas', () => {
-    const keys = webhookKeys(` whsec_${text('a')},  ${text('bc')} ,${text('def')}`)
+    const keys = signingKeys(` whsec_${text('a')},  ${text('bc')} ,${text('def')}`)
     expect(keys.map(String)).toEqual(['a', 'bc', 'def'])
   })
 
   test('may leave out the padding', () => {
-    expect(webhookKeys('YQ').map(String)).toEqual(['a'])
+    expect(signingKeys('YQ').map(String)).toEqual(['a'])
   })
 
   test.each(['', ' , '])('without a key is a mistake of the operator: %j', (empty) => {
-    expect(() => webhookKeys(empty)).toThrow('the webhook secret holds no key')
+    expect(() => signingKeys(empty)).toThrow('the webhook secret holds no key')
   })
 
   test.each([
@@ -409,7 +409,7 @@ describe('the webhook secret', () => {
     ['two prefixes', 'YQ whsec_whsec_YQ', 'key 2 of 2'],
     ['a prefix in its middle', 'YQ YQwhsec_YQ', 'key 2 of 2'],
   ])('with %s is a mistake of the operator', (_, malformed, which) => {
-    expect(() => webhookKeys(malformed)).toThrow(`${which} in the webhook secret is not base64`)
+    expect(() => signingKeys(malformed)).toThrow(`${which} in the webhook secret is not base64`)
   })
 })
 

@@ -5,14 +5,14 @@ import { pascalCase } from '#lib/functions/function-names.ts'
 import { validMilliseconds } from '#shared/otp/code-item.ts'
 import { retryDelaySeconds } from '#shared/platform/aws/queue-function.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
-import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
+import { alarmGroupOf, gatewayPathOf } from '#shared/platform/request/route.ts'
 import { idsOf, propertiesOf, type Resource, resourcesOf, templatesOf } from './synthesis.ts'
 
 const { template, watch, settings } = await templatesOf('prod')
 const alarmOf = (id: string) => propertiesOf(watch, `${id}Alarm`)
 
 test.each(routes)('if $route.operation fails, an alarm counts its failed requests', ({ route }) => {
-  const watched = watchedAs(route)
+  const watched = alarmGroupOf(route)
   const { AlarmDescription: text, Metrics, Threshold } = alarmOf(`${pascalCase(watched)}Failing`)
   expect(text).toContain(route.latency ? route.impact : route.operation)
   const metrics = JSON.stringify(Metrics)

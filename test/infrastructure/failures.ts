@@ -3,7 +3,7 @@ import { steps } from '#functions/steps.ts'
 import { subscriptions } from '#functions/subscriptions.ts'
 import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
 import { areaOf } from '#shared/platform/identity/authorize.ts'
-import { gatewayPathOf, watchedAs } from '#shared/platform/request/route.ts'
+import { alarmGroupOf, gatewayPathOf } from '#shared/platform/request/route.ts'
 import { localSettings } from '#test/support/settings.ts'
 
 /**
@@ -81,7 +81,7 @@ const ofRequests: readonly Failure[] = [
       kind: 'Another route fails wholly, or 1 % of 100 requests a minute',
       alarm: `${pascalCase(areaOf(route))}Failing`,
       minutes: 3,
-      signals: failing(watchedAs(route), each(1)),
+      signals: failing(alarmGroupOf(route), each(1)),
     }),
   ),
   ...others.map(
@@ -119,7 +119,7 @@ const ofRequests: readonly Failure[] = [
           before: true,
           at: each(100),
         },
-        ...failing(watchedAs(entry.route), each(1)),
+        ...failing(alarmGroupOf(entry.route), each(1)),
       ],
     }),
   ),
@@ -128,7 +128,7 @@ const ofRequests: readonly Failure[] = [
       kind: 'Another route fails one request in 100 minutes',
       look: 'Failed requests by operation',
       reason: 'So rare a failure can wait for the morning.',
-      signals: failing(watchedAs(route), onePercent),
+      signals: failing(alarmGroupOf(route), onePercent),
     }),
   ),
   ...routes.map(

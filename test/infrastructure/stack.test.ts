@@ -8,9 +8,9 @@ import { importSteps } from '#shared/imports/import.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { TableCall } from '#shared/platform/table/table.ts'
 import { declaredUses } from './declared-uses.ts'
-import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
+import { idsOf, propertiesOf, resourcesOf, templatesOf } from './synthesis.ts'
 
-const { template, settings } = await templatesOf('prod')
+const { template, watch, settings } = await templatesOf('prod')
 
 /** Each function with its permissions: those of its routes. */
 const declared = declaredUses(settings)
@@ -177,3 +177,14 @@ test('only the login function may log users in with a password', () => {
   const named = functions.flatMap(({ name, uses }) => (uses.includes('pool.login') ? name : []))
   expect(named).toEqual(['login.sign-in'])
 })
+
+test.each([...resourcesOf(template, 'AWS::IAM::Role'), ...resourcesOf(watch, 'AWS::IAM::Role')])(
+  '%s is assumed by a service for this account only',
+  (_, { Properties }) => {
+    for (const { Principal, Condition } of Properties.AssumeRolePolicyDocument.Statement) {
+      // AWS recommends no condition for roles of functions, and documents none for those of AWS Backup and API Gateway.
+      if (/^(lambda|backup|apigateway)\.amazonaws\.com$/.test(Principal.Service)) continue
+      expect(Condition).toMatchObject({ StringEquals: { 'aws:SourceAccount': '<AWS::AccountId>' } })
+    }
+  },
+)

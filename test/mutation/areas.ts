@@ -6,11 +6,14 @@
 export const areas: Record<string, { sources: string[]; tests: string[]; texts?: true }> = {
   refunds: {
     sources: ['shared/refunds/{refund,refund-saga,refund-states,refund-store,settle-refund}.ts'],
-    tests: ['test/refunds/{refund-saga,refund,settle-refund}.test.ts'],
+    tests: [
+      'test/refunds/{refund,refund-saga,settle-refund,lost-refunds,pending-refunds,check-refunds}.test.ts',
+      'test/{refunds/settle-by-operator,operators/adopt-payouts}.test.ts',
+    ],
   },
   stripe: {
     sources: ['shared/refunds/stripe-{client,provider}.ts'],
-    tests: ['test/refunds/stripe-provider.test.ts', 'test/refunds/stripe-retries.test.ts'],
+    tests: ['test/refunds/{stripe-provider,stripe-retries,lost-refunds}.test.ts'],
   },
   reconciliation: {
     sources: ['shared/refunds/{difference,reconcile,reconcile-daily,list-stripe-refunds}.ts'],
@@ -37,8 +40,8 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
     tests: ['test/idempotency/commit.test.ts'],
   },
   idempotency: {
-    sources: ['shared/platform/idempotency/{backlog,pending-saga,record,run-once}.ts'],
-    tests: ['test/idempotency/{backlog,pending-saga,record,run-once}.test.ts'],
+    sources: ['shared/platform/idempotency/{backlog,pending-saga,idempotency-record,run-once}.ts'],
+    tests: ['test/idempotency/{backlog,pending-saga,idempotency-record,run-once}.test.ts'],
   },
   sweeper: {
     sources: ['shared/platform/request/finish-sagas.ts'],

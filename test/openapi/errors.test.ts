@@ -113,7 +113,7 @@ test('a parameter that is repeated has a wrong format', async () => {
   const answer = await service.call({ path: '/codes:export?include_deleted=true&include_deleted=true', as })
   expect(outcome(answer)).toBe('400 VALIDATION.field.format')
   for (const { route } of routes)
-    if (!route.listing && !route.ignoresParameters)
+    if (!route.listing && !route.ignoresCallerOptions)
       expect([route.operation, codesOf(operation(route), 400)]).toEqual([
         route.operation,
         expect.arrayContaining(['VALIDATION.field.format']),

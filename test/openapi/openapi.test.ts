@@ -54,7 +54,7 @@ describe('openapi.json', () => {
     expect(described.security).toEqual(credentials[route.auth])
     expect(Object.keys(described.responses)).toEqual(
       expect.arrayContaining([
-        ...(route.ignoresParameters ? [] : ['400', '406']),
+        ...(route.ignoresCallerOptions ? [] : ['400', '406']),
         '413',
         '500',
         '503',

@@ -51,16 +51,16 @@ const providerRefunds: ProviderRefunds = {
 /** Returns a refund of the tenant that is stored nowhere. */
 function newRefund(changes: Partial<Refund> = {}): Refund {
   runtime.clock.advance(1000)
-  const of = { id: newId(runtime.clock, 64), tenant_id: tenant, account, request: 'request-1' }
+  const of = { id: newId(runtime.clock, 64), tenant_id: tenant, account, request_name: 'request-1' }
   return { ...makeRefund({ charge_id: 'ch_1', amount: 700 }, of), ...changes }
 }
 
 /** Pays a refund at the provider only. */
 function pay(refund = newRefund(), changes: Partial<ProviderRefund> = {}): ProviderRefund {
-  const { id: refundId, charge_id: chargeId, amount, request } = refund
+  const { id: refundId, charge_id: chargeId, amount, request_name: requestName } = refund
   const payout: ProviderRefund = {
     id: `re_${payouts.length}`,
-    ...{ refundId, tenant, request, chargeId, amount, currency: 'EUR', status: 'succeeded' },
+    ...{ refundId, tenant, requestName, chargeId, amount, currency: 'EUR', status: 'succeeded' },
     createdAt: Math.floor(runtime.clock.now() / 1000) * 1000,
     ...changes,
   }
@@ -130,7 +130,7 @@ describe('a payout of a refund that is gone', () => {
       ...{ id: refund.id, tenant_id: tenant, account, charge_id: 'ch_1', amount: 700, currency: 'EUR' },
       ...{ status: 'succeeded', created_at: refund.created_at, provider_refund_id: payout.id },
       // By it, a caller that repeats the request gets this refund.
-      request: refund.request,
+      request_name: refund.request_name,
     })
   })
 
@@ -270,7 +270,7 @@ describe('a payout is not adopted', () => {
   test.each([
     ['of another tenant', { tenant: 'other' }],
     ['without a tenant', { tenant: undefined }],
-    ['without the name of a request', { request: undefined }],
+    ['without the name of a request', { requestName: undefined }],
     ['that the service did not request', { refundId: undefined }],
     ['of another program', { refundId: 'order-1' }],
     ['with an id of the future', { refundId: 'ffffffff-ffff-8000-8000-000000000000' }],

@@ -135,7 +135,7 @@ describe('refunds', () => {
   const refundOf = (id: string, tenant: string, changes: object = {}) => ({
     ...keyOf(tenant, 'refund', id),
     ...{ id, tenant_id: tenant, charge_id: 'ch_1', amount: 100, status: 'pending', account: 'acct_1' },
-    ...{ created_at: '', updated_at: '', version: 1, request: 'the name of a request', ...changes },
+    ...{ created_at: '', updated_at: '', version: 1, request_name: 'the name of a request', ...changes },
   })
 
   /** Stores a refund that its saga pays. */
@@ -213,7 +213,7 @@ describe('refunds', () => {
     const name = await newTable()
     await accepted(openTable(name), 'acme')
     const [line] = await all(readRefunds, reachTo(name), { tenant: 'acme' })
-    expect(Object.keys(line ?? {})).not.toContain('request')
+    expect(Object.keys(line ?? {})).not.toContain('request_name')
   })
 
   test('have their entries in the ledger', async () => {

@@ -42,7 +42,7 @@ async function report(id: string, one: ProviderReport) {
 
 /** Stores a refund after some reports, the last of which its provider answered or sent. */
 async function start(...reports: ProviderReport[]): Promise<Refund> {
-  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request: 'request-1' }
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request_name: 'request-1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
   await apply(runtime, { writes: startWrites(refund, runtime.settings) })
   for (const one of reports) await report(refund.id, one)
@@ -155,8 +155,8 @@ describe('a refund that is pending at the provider', () => {
     expect(requests).toEqual([
       {
         ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
-        ...{ providerRefundId: 're_1', refundId: id, request: 'request-1', usesOwnKey: false },
-        ...{ requestedSince: timeOf(id), paidSince: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
+        ...{ providerRefundId: 're_1', refundId: id, requestName: 'request-1', usesOwnKey: false },
+        ...{ requestedSince: timeOf(id), earliestPayoutAt: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
       },
     ])
   })

@@ -71,7 +71,7 @@ describe('the list of an account', () => {
         id: paid?.id,
         refundId: asked.refundId,
         tenant: asked.tenant,
-        request: asked.request,
+        requestName: asked.requestName,
         chargeId: asked.chargeId,
         amount: 700,
         currency: 'EUR',

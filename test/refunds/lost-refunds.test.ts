@@ -9,7 +9,7 @@ import { recordExpiry, runOf } from '#shared/platform/request/execution.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
-import { claimPayout } from '#shared/refunds/payout-claim.ts'
+import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
 import { refundSaga } from '#shared/refunds/refund-saga.ts'
 import { startWrites } from '#shared/refunds/refund-store.ts'
@@ -153,6 +153,8 @@ describe.each(ways)('a refund that the table has lost, %s', (_, how) => {
     const id = await paid()
     expect(id).not.toBe(lost)
     expectOneRefund(id)
+    const claim = await runtime.table.get(claimKey('acct_acme', String(payouts()[0]?.id)))
+    expect(claim).toMatchObject({ tenant, refund_id: id })
     expect(runtime.reports).toMatchObject([{ code: 'PROVIDER_REPLAYED' }])
     expect(await paid()).toBe(id)
   })
@@ -219,10 +221,10 @@ describe.each(ways)('a refund that the table has lost, %s', (_, how) => {
     expect(fakeProvider.calls.at(-1)).toMatchObject({ key: `refund-${id}` })
   })
 
-  test('is its own request just before that time', async () => {
+  test('is its own request up to that time', async () => {
     await paid()
     loseAll(how)
-    advance(hours(24) - 1000)
+    advance(hours(24) - 1)
     expectOneRefund(await paid())
   })
 
@@ -246,6 +248,22 @@ describe.each(ways)('a refund that the table has lost, %s', (_, how) => {
     expect(itemsOf('ledger')).toHaveLength(1)
   })
 
+  test('that a report settles during the search has that outcome', async () => {
+    await paid()
+    const [payout] = payouts()
+    loseAll(how)
+    fakeProvider.faults = ({ method }) => {
+      const [refund] = refunds()
+      const settled = { ...refund, status: 'succeeded', provider_refund_id: payout?.id, currency: 'EUR' }
+      if (method === 'GET' && refund?.status === 'pending')
+        runtime.store.put({ item: settled as never, condition: 'none' })
+      return undefined
+    }
+    expect(await paid()).toBe(refunds()[0]?.id)
+    expect(payouts()).toHaveLength(1)
+    expect(itemsOf('payout')).toEqual([])
+  })
+
   test('waits for the command that has claimed the payout', async () => {
     await paid()
     const [payout] = payouts()
@@ -264,10 +282,10 @@ async function book(providerRefundId: string, { isNamed = true } = {}): Promise<
     id: openWork(runtime, { operation: 'x', correlation: { id: 'x', trace: {} }, milliseconds: 1 }).newId(),
   }
   const [old] = payouts()
-  const request = String(old?.metadata.request)
+  const request_name = String(old?.metadata.request)
   const refund = makeRefund(
     { charge_id: charge, amount: 700 },
-    { ...of, tenant_id: tenant, account: 'acct_acme', request },
+    { ...of, tenant_id: tenant, account: 'acct_acme', request_name },
   )
   await apply(runtime, { writes: startWrites(refund, settings) })
   await table.put(claimPayout('acct_acme', providerRefundId, { tenant, refund_id: refund.id }))
@@ -288,6 +306,48 @@ test('a refund of a charge that may be refunded once is answered with the one th
   expect(await paid()).toBe(booked.id)
   await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
   expectOneRefund(booked.id)
+})
+
+describe('a charge that may be refunded once', () => {
+  beforeEach(() => useSettings({ 'refunds.policy': 'once_per_charge' }))
+
+  test('refuses a key that has expired, also after a restore', async () => {
+    await paid()
+    advance(hours(24) + 1)
+    runtime.store.put({ item: { ...restoredKey, at: runtime.clock.now() }, condition: 'none' })
+    await expect(send()).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+  })
+
+  test('is locked by the refund that adopts a lost payout', async () => {
+    await paid()
+    loseAll({ marked: true })
+    await paid()
+    await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+  })
+
+  test('is free again once its refund is reversed', async () => {
+    const id = await paid()
+    const { settings, table, clock } = runtime
+    const refund = refunds()[0] as Refund
+    expect(refund.id).toBe(id)
+    const report = { status: 'failed' as const, at: timestamp(clock.now() + 1) }
+    const context = { table, settings, now: clock.now(), alert: () => {} }
+    await apply(runtime, (await settleRefund(refund, report, context)).effects)
+    await paid({ key: 'other' })
+    expect(payouts()).toHaveLength(2)
+  })
+})
+
+test('a day after a restore, no payouts are searched', async () => {
+  await paid()
+  loseAll({ marked: true, keys: 'forgotten' })
+  const start = fakeProvider.calls.length
+  advance(hours(24) - 1)
+  await paid({ key: 'before' })
+  expect(fakeProvider.calls.slice(start)).toMatchObject([{ method: 'GET' }, { method: 'POST' }])
+  advance(1)
+  await paid({ key: 'after' })
+  expect(fakeProvider.calls.slice(start + 2)).toMatchObject([{ method: 'POST' }])
 })
 
 test('a request for another charge is refused if the provider knows the key of a lost refund', async () => {

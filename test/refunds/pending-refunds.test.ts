@@ -58,7 +58,7 @@ const endpoint = {
 /** Leaves a refund as a request that was interrupted before it called the provider. */
 async function interrupt(tenant: string): Promise<Refund> {
   const { clock, table, settings } = runtime
-  const of = { id: newId(clock), tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' }
+  const of = { id: newId(clock), tenant_id: tenant, account: `acct_${tenant}`, request_name: 'request-1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 5 }, of)
   const keyed = {
     key: recordKey(tenant, 'u1', 'POST /v1/refunds', refund.id),
@@ -84,7 +84,7 @@ async function accept(tenant: string, due: number): Promise<Refund> {
   const unsettled_entry = entryAt(runtime.clock.now() + due, id)
   const made = makeRefund(
     { charge_id: 'ch_1', amount: 5 },
-    { id, tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' },
+    { id, tenant_id: tenant, account: `acct_${tenant}`, request_name: 'request-1' },
   )
   const refund: Refund = { ...made, provider_refund_id: 're_1', unsettled_entry }
   for (const item of [

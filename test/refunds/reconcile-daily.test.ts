@@ -93,7 +93,7 @@ function unbooked(at: number): ProviderRefund {
     id: `re_${refundId}`,
     refundId,
     tenant: 'tenant-1',
-    request: 'request-1',
+    requestName: 'request-1',
     chargeId: 'ch_1',
     ...sums,
     createdAt: Math.floor(at / 1000) * 1000,

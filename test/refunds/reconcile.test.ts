@@ -52,7 +52,7 @@ function payoutOf(refundId: string, changes: Partial<ProviderRefund> = {}): Prov
   const createdAt = Math.floor(timeOf(refundId) / 1000) * 1000
   const id = `re_${refundId}`
   const sums = { amount: 700, currency: 'EUR', status: 'succeeded' as const }
-  return { id, refundId, tenant, request: 'request-1', chargeId: 'ch_1', ...sums, createdAt, ...changes }
+  return { id, refundId, tenant, requestName: 'request-1', chargeId: 'ch_1', ...sums, createdAt, ...changes }
 }
 
 async function book(

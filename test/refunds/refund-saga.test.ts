@@ -60,7 +60,7 @@ function sagaOf(by: { caller?: typeof caller } = {}) {
 /** Commits the start of a refund and returns its state. */
 async function start(): Promise<Refund> {
   const { context, saga } = sagaOf({ caller })
-  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request: 'request-1' }
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request_name: 'request-1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
   await commitDecision(context, saga.start(refund), () => ({ result: undefined }))
   return refund
@@ -133,8 +133,8 @@ describe('a refund that the provider pays', () => {
     expect(requests).toEqual([
       {
         ...{ account: 'acct_1', chargeId: 'ch_1', amount: 700, tenant: 'acme' },
-        ...{ refundId: id, request: 'request-1', usesOwnKey: false },
-        ...{ requestedSince: timeOf(id), paidSince: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
+        ...{ refundId: id, requestName: 'request-1', usesOwnKey: false },
+        ...{ requestedSince: timeOf(id), earliestPayoutAt: timeOf(id) - 24 * 3_600_000, mayBeLost: false },
       },
     ])
   })

@@ -9,7 +9,7 @@ const changed = (changes: Partial<Settings>): Settings => ({ ...localSettings, .
 const id = '01890a5d-ac96-874b-bcce-b302099a8000'
 const refund = makeRefund(
   { charge_id: 'ch_1', amount: 700 },
-  { id, tenant_id: 'acme', account: 'acct_1', request: 'request-1' },
+  { id, tenant_id: 'acme', account: 'acct_1', request_name: 'request-1' },
 )
 
 describe('the body of a refund', () => {
@@ -61,7 +61,7 @@ describe('the view of a refund', () => {
   test.each([
     ['another status', { status: 'unknown' }],
     ['a broken amount', { amount: 1.5 }],
-    ['a field that is not part of it', { account: 'acct_1', request: 'request-1' }],
+    ['a field that is not part of it', { account: 'acct_1', request_name: 'request-1' }],
     ['a field that is undefined', { created_at: undefined }],
   ])('with %s is a fault, also if callers do not get the field', (_, fault) => {
     const settings = changed({ 'refunds.fields': [] })

@@ -12,7 +12,7 @@ const runtime = memoryRuntime()
 const { table, clock, settings } = runtime
 
 async function start(request: { charge_id: string; amount: number }): Promise<Refund> {
-  const of = { id: newId(clock, 64), tenant_id: tenant, account: 'acct_acme', request: 'request-1' }
+  const of = { id: newId(clock, 64), tenant_id: tenant, account: 'acct_acme', request_name: 'request-1' }
   const refund = makeRefund(request, of)
   await apply(runtime, { writes: startWrites(refund, settings) })
   return refund

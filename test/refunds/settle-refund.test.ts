@@ -24,7 +24,7 @@ beforeEach(() => {
 
 async function start(changes: Partial<Settings> = {}): Promise<Refund> {
   if (Object.keys(changes).length > 0) runtime = memoryRuntime(changes)
-  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request: 'request-1' }
+  const of = { id: newId(runtime.clock), tenant_id: tenant, account: 'acct_1', request_name: 'request-1' }
   const refund = makeRefund({ charge_id: 'ch_1', amount: 700 }, of)
   await apply(runtime, { writes: startWrites(refund, runtime.settings) })
   return refund

@@ -33,7 +33,7 @@ test('a bundled function requests and adopts refunds, and reads what is left of 
       { ...asked, refundId: 'new' },
       startBudget(quickClock(), 5000),
     )
-    expect(paidFor(asked)).toMatchObject([{ metadata: { refund_id: 'new', request: asked.request } }])
+    expect(paidFor(asked)).toMatchObject([{ metadata: { refund_id: 'new', request: asked.requestName } }])
     const excessive = request({ chargeId: asked.chargeId, amount: 99_001 })
     expect(await provider.refund(excessive, startBudget(quickClock(), 5000))).toEqual({
       status: 'rejected',

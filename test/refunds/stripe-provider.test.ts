@@ -77,7 +77,7 @@ describe('a final response of the provider', () => {
     expect(await refund(whole)).toMatchObject({ status: 'succeeded' })
     const other = { ...whole, account: 'acct_other' }
     expect(await refund(other)).toMatchObject({ status: 'succeeded', replayed: false })
-    expect(await refund({ ...whole, refundId: 'other', request: 'another' })).toEqual({
+    expect(await refund({ ...whole, refundId: 'other', requestName: 'another' })).toEqual({
       status: 'rejected',
       reason: 'exceeds_charge',
       remaining: 0,
@@ -252,6 +252,16 @@ describe('a refund that is requested again after the provider may have forgotten
     expect(sent).not.toContain('Telemetry')
   })
 
+  test.each([
+    ['that is old', {}],
+    ['that the table may have lost', { mayBeLost: true }],
+  ])('%s, of a charge that does not exist, is rejected', async (_, changes) => {
+    const missing = error(404, { code: 'resource_missing' })
+    fakeProvider.faults = ({ method }) => (method === 'GET' ? answered(missing) : undefined)
+    const asked = request({ chargeId: 'none', ...changes })
+    expect(await refund(asked, { clock: later() })).toEqual({ status: 'rejected', reason: 'no_such_charge' })
+  })
+
   test('would be paid twice by its key alone', async () => {
     const asked = request()
     await refund(asked)
@@ -310,6 +320,9 @@ describe('a refund whose request had another one before', () => {
     expect(await refund(own)).toMatchObject({ status: 'succeeded', replayed: false })
     expect(callsOf(own)).toMatchObject([{ key: `refund-${own.refundId}` }])
     expect(paidFor(asked)).toHaveLength(2)
+    const [, second] = paidFor(asked)
+    expect(await find(own)).toMatchObject({ providerRefundId: second?.id })
+    expect(await find({ ...own, refundId: 'never-asked' })).toBeUndefined()
   })
 
   test('is answered with a failure to search, not with a refusal', async () => {
@@ -416,6 +429,8 @@ test('a refund that the provider has accepted is looked up by its id, whatever b
   const { providerRefundId } = accepted
   const [paid] = paidFor(asked)
   Object.assign(paid ?? {}, { metadata: {} })
-  expect(await find({ ...asked, providerRefundId })).toMatchObject({ status: 'succeeded', providerRefundId })
+  const expected = { status: 'succeeded', providerRefundId, currency: 'EUR', replayed: false }
+  expect(await find({ ...asked, providerRefundId })).toEqual(expected)
   expect(await find({ ...asked, providerRefundId: 're_unknown' })).toBeUndefined()
+  expect(await find({ ...asked, account: 'acct_other', providerRefundId })).toBeUndefined()
 })

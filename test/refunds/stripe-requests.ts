@@ -36,8 +36,13 @@ export function quickClock(jitter = 0): TestClock {
 /** Returns a request that is unique in this process. */
 export function request(changes: Partial<ProviderRequest> = {}): ProviderRequest {
   numbered += 1
-  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), request: `of-${numbered}` }
-  const usual = { usesOwnKey: false, requestedSince: 0, paidSince: -24 * 3600 * 1000, mayBeLost: false }
+  const own = { chargeId: `ch_${numbered}`, refundId: String(numbered), requestName: `of-${numbered}` }
+  const usual = {
+    usesOwnKey: false,
+    requestedSince: 0,
+    earliestPayoutAt: -24 * 3600 * 1000,
+    mayBeLost: false,
+  }
   return { account: 'acct_acme', amount: 1000, tenant: 'acme', ...usual, ...own, ...changes }
 }
 
@@ -62,8 +67,8 @@ function call<Result>(ask: (provider: PaymentProvider, budget: Budget) => Result
   return ask(provider, startBudget(clock, budgetMilliseconds))
 }
 
-export const keyOf = ({ request, refundId, usesOwnKey }: ProviderRequest) =>
-  usesOwnKey ? `refund-${refundId}` : `request-${request}`
+export const keyOf = ({ requestName, refundId, usesOwnKey }: ProviderRequest) =>
+  usesOwnKey ? `refund-${refundId}` : `request-${requestName}`
 export const callsOf = (asked: ProviderRequest) =>
   fakeProvider.calls.filter(({ key }) => key === keyOf(asked))
 export const paidFor = ({ account, chargeId }: ProviderRequest) =>

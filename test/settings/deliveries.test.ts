@@ -1,6 +1,6 @@
 import type { SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import { newDelivery } from '#shared/deliveries/delivery.ts'
-import { slotsOf } from '#shared/deliveries/subscriber-health.ts'
+import { slotsPerTenant } from '#shared/deliveries/subscriber-health.ts'
 import { mayAdd, rotateSecret } from '#shared/subscribers/subscriber.ts'
 import { isSubscriberUrl } from '#shared/subscribers/subscriber-address.ts'
 import { type DeliveryService, startDeliveries } from '#test/deliveries/delivery-service.ts'
@@ -66,7 +66,7 @@ const rows: Row<DeliveryService>[] = [
     await service.run()
     return (await service.subscriber(subscriber))?.state
   }, 'disabled'],
-  ['deliveries.senders', 20, ({ settings }) => slotsOf(settings), 2],
+  ['deliveries.senders', 20, ({ settings }) => slotsPerTenant(settings), 2],
 ]
 
 testChanges(rows, (changes) => startDeliveries({ settings: settingsWith(changes) }))

@@ -54,8 +54,8 @@ export function sendReports(world: World, history: History): void {
 
 /** Returns the event of a payout as Stripe sends it, and sometimes one that differs from the refund in one way. */
 function stripeEvents(payout: Payout, occurredAt: number, random: Random): Record<string, StripeEvent> {
-  const { account, providerRefundId: id, chargeId: charge, amount, tenant, request } = payout
-  const metadata = { refund_id: payout.refundId, tenant_id: tenant, request }
+  const { account, providerRefundId: id, chargeId: charge, amount, tenant, requestName } = payout
+  const metadata = { refund_id: payout.refundId, tenant_id: tenant, request: requestName }
   const status = shownAs(payout.status)
   const type = random.pick(['refund.updated', 'charge.refund.updated', 'refund.failed'])
   const object = { id, charge, amount, currency: 'eur', status, metadata }

@@ -18,7 +18,7 @@ export interface Payout {
   /** The refund that has it now, by its metadata. */
   refundId: string
   tenant: string
-  request: string
+  requestName: string
   /** The refund that requested it. */
   madeFor: string
   providerRefundId: string
@@ -95,7 +95,7 @@ export class SimulatedProvider {
     const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
     const paid = isOld || mayBeLost ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
     if (paid) return paid
-    const key = `${account} ${usesOwnKey ? refundId : request.request}`
+    const key = `${account} ${usesOwnKey ? refundId : request.requestName}`
     const parameters = JSON.stringify([chargeId, amount, refundId])
     const known = this.#keys.get(key)
     if (known && known.parameters !== parameters) return this.#refuse(request)
@@ -138,20 +138,21 @@ export class SimulatedProvider {
   /** Refuses a key with other parameters. */
   #refuse(request: ProviderRequest): ProviderOutcome | EarlierUse {
     if (request.usesOwnKey) throw new Error('the key of a refund stands for another one')
-    const ofCharge = this.#search(request, ({ chargeId }) => chargeId === request.chargeId)
-    if (ofCharge || !request.mayBeLost) return ofCharge ?? { status: 'key_used' }
-    return this.#search(request, ({ createdAt }) => createdAt >= request.paidSince) ?? { status: 'key_used' }
+    const { chargeId, earliestPayoutAt, mayBeLost } = request
+    const isSelected = (one: Payout) =>
+      mayBeLost ? one.createdAt >= earliestPayoutAt : one.chargeId === chargeId
+    return this.#search(request, isSelected) ?? { status: 'key_used' }
   }
 
   /** Finds the payout of a refund, or else the latest one of the same request. */
   #search(
-    { account, refundId, request, usesOwnKey }: ProviderRequest,
+    { account, refundId, requestName, usesOwnKey }: ProviderRequest,
     isSelected: (payout: Payout) => boolean,
   ): ProviderOutcome | EarlierUse | undefined {
     const selected = this.payouts.filter((one) => one.account === account && isSelected(one))
     const own = selected.find((one) => one.refundId === refundId)
     if (own) return lookUp(own, true)
-    const earlier = usesOwnKey ? undefined : selected.findLast((one) => one.request === request)
+    const earlier = usesOwnKey ? undefined : selected.findLast((one) => one.requestName === requestName)
     return earlier && { status: 'key_used', payout: recordOf(earlier) }
   }
 
@@ -164,7 +165,7 @@ export class SimulatedProvider {
         const other = {
           refundId: undefined,
           tenant: undefined,
-          request: undefined,
+          requestName: undefined,
           chargeId: 'charge-1',
           amount: 1,
           currency: chargeCurrency,
@@ -180,7 +181,7 @@ export class SimulatedProvider {
     }
   }
 
-  #pay({ account, chargeId, amount, refundId, tenant, request }: ProviderRequest): ProviderOutcome {
+  #pay({ account, chargeId, amount, refundId, tenant, requestName }: ProviderRequest): ProviderOutcome {
     // The same for the same refund, whatever else happens.
     const random = this.#random.fork(refundId)
     const [word = ''] = chargeId.split('-')
@@ -190,7 +191,7 @@ export class SimulatedProvider {
       return { status: 'rejected', reason: 'exceeds_charge' }
     const providerRefundId = `re_${this.payouts.length + 1}`
     const createdAt = this.#scheduler.now
-    const of = { account, chargeId, amount, refundId, tenant, request, madeFor: refundId }
+    const of = { account, chargeId, amount, refundId, tenant, requestName, madeFor: refundId }
     const payout = { ...of, providerRefundId, status: first, createdAt, changedAt: createdAt }
     this.payouts.push(payout)
     this.#scheduler.note('provider', `${refundId} is ${first}, then ${later.join(', ') || 'stays'}`)

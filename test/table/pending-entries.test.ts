@@ -9,7 +9,7 @@ import {
   pendingPartitionsOf,
 } from '#shared/platform/table/keys.ts'
 import {
-  isRefusedForADay,
+  isRefusedLongerThanADay,
   laterEntry,
   longPauses,
   pendingEntries,
@@ -40,7 +40,7 @@ async function store(item: Item): Promise<Item> {
 /** Stores the entry of a saga that started and is due at times relative to now. */
 const entry = (tenant: string, { since = -hour, due = 0 } = {}, id = idAt(now + since)) =>
   store({ ...pendingKeyOf('pending-saga', entryAt(now + due, id)), tenant })
-const read = (countsAll = true) => readDue(runtime.table, 'pending-saga', { now, countsAll })
+const read = (countsLater = true) => readDue(runtime.table, 'pending-saga', { now, countsLater })
 
 describe('the key of an entry', () => {
   test('has one of 32 partitions, and keeps it when the entry moves', () => {
@@ -88,7 +88,7 @@ test.each([
   ['an outage', fail('DEPENDENCY.unavailable'), day, false],
   ['a mistake of the code', new Error('broken'), day, false],
 ])('%s says whether work is refused for a day', (_, thrown, age, expected) => {
-  expect(isRefusedForADay(thrown, idAt(now - age), now)).toBe(expected)
+  expect(isRefusedLongerThanADay(thrown, idAt(now - age), now)).toBe(expected)
 })
 
 describe('a read of all entries', () => {
@@ -188,7 +188,7 @@ test('a table returns what is due page by page, and moves an entry in one transa
   const before = pendingKeyOf('pending-saga', entryAt(now - 1, id))
   const after = pendingKeyOf('pending-saga', laterEntry(before.sk, now, longPauses))
   await table.put({ item: { ...before, tenant: 'acme' }, condition: 'none' })
-  const read = async () => (await readDue(table, 'pending-saga', { now, countsAll: true })).due
+  const read = async () => (await readDue(table, 'pending-saga', { now, countsLater: true })).due
   expect(await read()).toEqual([{ ...before, tenant: 'acme' }, others[0]])
   await table.transact([
     { remove: before, condition: 'none' },

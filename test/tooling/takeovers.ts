@@ -1,4 +1,5 @@
 import { type Right, rights } from '#lib/access/rights.ts'
+import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
 import { declaredUses } from '#test/infrastructure/declared-uses.ts'
@@ -37,7 +38,9 @@ const permitted: Readonly<Partial<Record<Right, string>>> = {
 const common: readonly PartitionKind[] = ['api_key', 'audit', 'blocked-tenants']
 
 const reading: readonly TableCall[] = ['get', 'getMany', 'query']
-const changing: readonly TableCall[] = ['put', 'update', 'delete', 'insert']
+/** An update creates an item that is absent. */
+const creating: readonly TableCall[] = ['put', 'update', 'insert']
+const changing: readonly TableCall[] = [...creating, 'delete']
 
 /** Replaces the table of what a takeover of each function can do. */
 export function withTakeovers(page: string): string {
@@ -50,27 +53,31 @@ function takeovers(): string {
     `\`${name}\``,
     named(items, reading),
     named(items, changing),
-    phrases([...uses]),
+    phrases([...uses], kindsOf(items, creating)),
   ])
   const heads = ['Function', 'Reads', 'Changes', 'Can also']
   return [heads, heads.map(() => '---'), ...rows.sort()].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
 function named(items: TableUse, calls: readonly TableCall[]): string {
-  const kinds = new Set<PartitionKind>(calls.flatMap((call) => items[call] ?? []))
-  return (
-    [...kinds]
-      .filter((kind) => !common.includes(kind))
-      .sort()
-      .join(', ') || '–'
-  )
+  return kindsOf(items, calls).sort().join(', ') || '–'
 }
 
-function phrases(uses: readonly Right[]): string {
+function kindsOf(items: TableUse, calls: readonly TableCall[]): PartitionKind[] {
+  const kinds = new Set<PartitionKind>(calls.flatMap((call) => items[call] ?? []))
+  return [...kinds].filter((kind) => !common.includes(kind))
+}
+
+function phrases(uses: readonly Right[], created: readonly PartitionKind[]): string {
   const queues = uses.filter((use) => use.startsWith('queue.')).map((use) => use.slice('queue.'.length))
   const others = (Object.keys(rights) as Right[])
     .filter((use) => uses.includes(use))
     .flatMap((use) => permitted[use] ?? [])
+  // The stream sends the task of a new item to its queue, and the consumer does not check who wrote it.
+  const fed = Object.entries(taskQueues).filter(([, { carriers }]) =>
+    carriers.some((kind) => created.includes(kind)),
+  )
+  const sending = fed.map(([queue]) => `put tasks into the queue \`${queue}\``)
   const receiving = queues.map((queue) => `take messages of the queue \`${queue}\``)
-  return [...others, ...receiving].join('; ') || '–'
+  return [...others, ...sending, ...receiving].join('; ') || '–'
 }

@@ -38,7 +38,7 @@ async function start(of: Partial<Refund> = {}): Promise<Refund> {
   const refund = {
     ...makeRefund(
       { charge_id: 'ch_1', amount: 700 },
-      { id, tenant_id: tenant, account: `acct_${tenant}`, request: 'request-1' },
+      { id, tenant_id: tenant, account: `acct_${tenant}`, request_name: 'request-1' },
     ),
     ...of,
   }
@@ -57,7 +57,7 @@ function objectOf(refund: Refund, changes: object = {}) {
     created: second,
     currency: 'eur',
     destination_details: { card: { reference: '7' }, type: 'card' },
-    metadata: { refund_id: refund.id, tenant_id: refund.tenant_id, request: refund.request },
+    metadata: { refund_id: refund.id, tenant_id: refund.tenant_id, request: refund.request_name },
     payment_intent: 'pi_1',
     reason: null,
     status: 'succeeded',
@@ -118,7 +118,7 @@ describe('POST /v1/webhooks/stripe', () => {
   test('stores nothing that no handler reads', async () => {
     const refund = await start()
     const more = {
-      metadata: { refund_id: refund.id, tenant_id: tenant, request: refund.request, name: 'Jane' },
+      metadata: { refund_id: refund.id, tenant_id: tenant, request: refund.request_name, name: 'Jane' },
       destination_details: { name: 'Jane' },
     }
     const event = eventAbout(refund, { object: more })
@@ -234,9 +234,9 @@ describe('an event', () => {
 
 test('an event of a payout whose metadata was edited to name another refund is ignored', async () => {
   const paid = await start()
-  const waiting = await start({ request: 'request-2' })
+  const waiting = await start({ request_name: 'request-2' })
   await receive(eventAbout(paid))
-  const metadata = { refund_id: waiting.id, tenant_id: tenant, request: paid.request }
+  const metadata = { refund_id: waiting.id, tenant_id: tenant, request: paid.request_name }
   expect(await receive(eventAbout(waiting, { object: { metadata } }))).toBe('ignored')
   expect(await stored(waiting)).toEqual(expect.objectContaining(waiting))
   expect(await ledger()).toEqual([payout])

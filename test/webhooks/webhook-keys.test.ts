@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
 import { describeFault, fail } from '#shared/platform/base/failure.ts'
-import { webhookKeys } from '#shared/platform/identity/signature.ts'
+import { signingKeys } from '#shared/platform/identity/signature.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { sendEvent } from '#test/support/received-events.ts'
 import { type Service, startService } from '#test/support/service.ts'
@@ -11,7 +11,7 @@ describe('the webhook secret', () => {
   test('is named in the log if it is malformed, without its value', () => {
     let fault: unknown
     try {
-      webhookKeys(`${webhookSecret} whsec_not*base64`)
+      signingKeys(`${webhookSecret} whsec_not*base64`)
     } catch (thrown) {
       fault = thrown
     }

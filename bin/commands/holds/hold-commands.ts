@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
 import { holdableEntities, tenantTarget } from '#shared/holds/legal-hold.ts'
 import { isId } from '#shared/platform/base/clock.ts'
-import { unseen } from '#shared/platform/base/failure.ts'
+import { unseenCharacter } from '#shared/platform/base/failure.ts'
 import { type Define, operatorOf, stack, tableOf, tenant, yes } from '../../cli/options.ts'
 import { confirm, printFields, printRows } from '../../cli/output.ts'
 
@@ -66,6 +66,6 @@ function parseTarget(text: string): string {
 
 /** @throws InvalidArgumentError for a text that is empty, too long or not visible as a whole, such as a second line */
 function parseReason(text: string): string {
-  if (text.trim() !== '' && text.length <= maxReasonLength && !unseen.test(text)) return text.trim()
+  if (text.trim() !== '' && text.length <= maxReasonLength && !unseenCharacter.test(text)) return text.trim()
   throw new InvalidArgumentError(`It takes one line of 1 to ${maxReasonLength} visible characters.`)
 }

@@ -135,14 +135,14 @@ async function adoptionOf(
     amount,
     currency,
     status,
-    request,
+    requestName: request_name,
   } = providerRefund
-  if (id === undefined || request === undefined) return {}
+  if (id === undefined || request_name === undefined) return {}
   if (!isOf(tenant, providerRefund, clock.now()) || status === 'failed') return {}
   if (await table.get(claimKey(account, provider_refund_id))) return {}
   const known = await findRefund(table, tenant, id)
   if (known && !lacks(known, providerRefund, account)) return {}
-  const before = known ?? makeRefund({ charge_id, amount }, { id, tenant_id: tenant, account, request })
+  const before = known ?? makeRefund({ charge_id, amount }, { id, tenant_id: tenant, account, request_name })
   const answer = { status, providerRefundId: provider_refund_id, currency, replayed: false }
   // The operator sees what is booked, so nothing else has to be raised.
   const context = { table, settings, now: clock.now(), alert: () => {} }
@@ -170,8 +170,12 @@ async function adoptionOf(
 }
 
 /** Returns whether the service requested a payout for a tenant. An id of the future would be above all pages of a list. */
-function isOf(tenant: string, { refundId, tenant: named, request }: ProviderRefund, now: number): boolean {
-  const isNamed = named === tenant && request !== undefined
+function isOf(
+  tenant: string,
+  { refundId, tenant: named, requestName }: ProviderRefund,
+  now: number,
+): boolean {
+  const isNamed = named === tenant && requestName !== undefined
   return isNamed && refundId !== undefined && isId(refundId) && timeOf(refundId) <= now
 }
 

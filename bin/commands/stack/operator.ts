@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { systemClock } from '#shared/platform/base/clock.ts'
-import { unseen } from '#shared/platform/base/failure.ts'
+import { unseenCharacter } from '#shared/platform/base/failure.ts'
 import { type DeployedStack, openTable } from './deployment.ts'
 import type { Operator } from './operator-audit.ts'
 
@@ -11,7 +11,8 @@ import type { Operator } from './operator-audit.ts'
  */
 export async function operatorOn(stack: DeployedStack): Promise<Operator> {
   const name = await operatorName(stack)
-  if (unseen.test(name)) throw new Error('the name of the operator has invisible or bidirectional characters')
+  if (unseenCharacter.test(name))
+    throw new Error('the name of the operator has invisible or bidirectional characters')
   return { table: openTable(stack), clock: systemClock, name }
 }
 

@@ -5,7 +5,7 @@ import {
   SecretsManagerClient,
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager'
-import { webhookKeys } from '#shared/platform/identity/signature.ts'
+import { signingKeys } from '#shared/platform/identity/signature.ts'
 
 interface Stack {
   access: SecretsManagerClientConfig
@@ -31,7 +31,7 @@ export async function storeSigningSecret(
   SecretString: string,
   sender: Sender = 'partners',
 ): Promise<void> {
-  if (sender === 'partners') webhookKeys(SecretString)
+  if (sender === 'partners') signingKeys(SecretString)
   // Their form after that is Stripe's own.
   else if (!SecretString.startsWith('whsec_'))
     throw new Error('the secret of a webhook endpoint at Stripe starts with whsec_')

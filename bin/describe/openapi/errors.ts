@@ -52,7 +52,7 @@ function commonErrorsOf(route: Route, settings: Settings): RouteError[] {
   if (isKeyed && settings['idempotency.whilePending'].status === 409)
     others.push('CONFLICT.idempotency.in_progress')
   // A route without options ignores all that could be invalid.
-  const codes = catalog.filter((code) => !route.ignoresParameters || !code.startsWith('VALIDATION.'))
+  const codes = catalog.filter((code) => !route.ignoresCallerOptions || !code.startsWith('VALIDATION.'))
   const common = codes.filter((code) => others.includes(code) || expressions.some((one) => one.test(code)))
   // The code of a 413 may have another status elsewhere.
   return [{ code: settings['limits.tooLarge'], status: 413 }, ...common.map((code) => ({ code }))]

@@ -20,7 +20,7 @@ export function parametersOf(route: Route, settings: Settings): Json[] {
     ...(route.ifMatch || readsTag ? ['IfNoneMatch'] : []),
     ...(auth === 'bearer' ? ['Nonce'] : []),
     'CorrelationId',
-    ...(route.ignoresParameters ? [] : ['RequestTimeout']),
+    ...(route.ignoresCallerOptions ? [] : ['RequestTimeout']),
     ...['Traceparent', 'Tracestate', 'Baggage'],
   ]
   const own = [

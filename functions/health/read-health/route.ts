@@ -11,7 +11,7 @@ export const route = defineRoute({
     'Returns 200 when the service is up, whatever query, Accept or X-Request-Timeout a monitor sends.',
   auth: 'none',
   idempotency: 'none',
-  ignoresParameters: true,
+  ignoresCallerOptions: true,
   reply: {
     status: () => 200,
     schema: perSettings((settings) => {

@@ -1,10 +1,10 @@
-import { checkBacklog } from '#shared/platform/idempotency/backlog.ts'
+import { refuseBacklogged } from '#shared/platform/idempotency/backlog.ts'
 import { defineEndpoint } from '#shared/platform/request/endpoint.ts'
 import { maxShards } from '#shared/platform/table/keys.ts'
 import { accountOf } from '#shared/refunds/accounts.ts'
 import { providerKey } from '#shared/refunds/provider-key.ts'
 import { deploymentVariable, makeRefund, requestName } from '#shared/refunds/refund.ts'
-import { findBookedByCommand, refundSaga } from '#shared/refunds/refund-saga.ts'
+import { findBookedByOperator, refundSaga } from '#shared/refunds/refund-saga.ts'
 import { deployedPaymentProvider } from '#shared/refunds/stripe-provider.ts'
 import { route } from './route.ts'
 
@@ -16,15 +16,15 @@ export const endpoint = defineEndpoint(route, {
     const { newId, recordKey, environment, scope } = context
     const deployment = environment(deploymentVariable)
     if (!recordKey || !deployment) throw new Error('a refund needs a key and the name of the deployment')
-    await checkBacklog(scope.tenant, context)
+    await refuseBacklogged(scope.tenant, context)
     // All of its shards: no list reads refunds (`spread` in keys.ts).
     const of = {
       id: newId(maxShards),
       tenant_id: scope.tenant,
       account: await accountOf(scope.tenant, context),
     }
-    const refund = makeRefund(body, { ...of, request: requestName(deployment, recordKey) })
-    return (await findBookedByCommand(refund, context)) ?? { state: refund }
+    const refund = makeRefund(body, { ...of, request_name: requestName(deployment, recordKey) })
+    return (await findBookedByOperator(refund, context)) ?? { state: refund }
   },
   saga: (context) => refundSaga(context, () => deployedPaymentProvider(context)),
 })

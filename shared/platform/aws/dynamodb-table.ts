@@ -89,6 +89,7 @@ type Attributes = Record<string, AttributeValue>
 /** Opens the table for one request. No call outlasts the request's budget. */
 export function dynamodbTable(client: DynamoDBClient, name: string, access: TableAccess): Table {
   const { clock, budget, units } = access
+  /** @param capacities the partitions and indexes that the call uses: each is throttled apart */
   const send = async <Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
     command: TableCommand<Input, Output>,
     capacities: readonly string[],

@@ -67,7 +67,7 @@ export type WorkKind = 'imports' | 'refunds' | 'unsettled_refunds' | 'deliveries
 /** One request. Of the caller's data, it contains the correlation, the tenant, and the ids of the API key and of the mail only. */
 export interface RequestLine {
   operation: string
-  /** What its failures count for (see `watchedAs`). */
+  /** What its failures count for (see `alarmGroupOf`). */
   watched: string
   /** Of the credential; absent without one. */
   tenant?: string | undefined

@@ -2,7 +2,7 @@
 export const serviceName = 'commerce-api'
 
 /**
- * The requests that the service failed, by what an alarm watches (see `watchedAs`) and all together. Alarms count these and
+ * The requests that the service failed, by what an alarm watches (see `alarmGroupOf`) and all together. Alarms count these and
  * not the 5xx responses of the gateway, because callers can cause 5xx responses. Each line has the members of both
  * dimensions.
  */

@@ -45,7 +45,7 @@ interface Relayed {
 const batchSize = 10
 
 /**
- * Publishes the events of changes in order, up to the first failure of the bus. Publishing an event twice is harmless. An
+ * Publishes the events of changes in order, up to the first failure of the bus or of the dead letters. Publishing an event twice is harmless. An
  * event publishes itself, in each version of a type that the release knows. No event stops the stream: one on an item that
  * may not carry it is refused, and a change with one that the release does not know or cannot build is set aside.
  */

@@ -20,7 +20,7 @@ export const backloggedTenantsKey = { pk: 'backlogged-tenants', sk: 'backlogged-
  * says.
  * @throws RATE_LIMIT.exceeded
  */
-export async function checkBacklog(
+export async function refuseBacklogged(
   tenant: string,
   { table, remember }: { table: Pick<Table, 'get'>; remember: Remember },
 ): Promise<void> {

@@ -82,7 +82,7 @@ export function asIdempotencyRecord(item: Item): IdempotencyRecord {
 export interface KeyedRequest {
   key: Key
   payloadHash: string
-  /** The time of the first request with the key. */
+  /** The time of this request. A record keeps that of the first one. */
   firstUsedAt: string
   /** The expiry of a record that is created now, in seconds since 1970. */
   expiresAt: number

@@ -37,7 +37,7 @@ export function firstSagaEntry(id: string): string {
 }
 
 /** Returns a saga whose entry is due after a pause that grows with its age. */
-export function laterSaga(saga: RecordedSaga, now: number, pauses = retryPauses): RecordedSaga {
+export function withLaterEntry(saga: RecordedSaga, now: number, pauses = retryPauses): RecordedSaga {
   const { entry } = saga
   return entry === undefined ? saga : { ...saga, entry: laterEntry(entry, now, pauses) }
 }

@@ -1,6 +1,6 @@
 import { Denial, Failure, fail, isRetryable, toFailure } from '../base/failure.ts'
 import { type Item, idOfEntry } from '../table/keys.ts'
-import { isRefusedForADay, longPauses } from '../table/pending-entries.ts'
+import { isRefusedLongerThanADay, longPauses } from '../table/pending-entries.ts'
 import type { Change, Condition, Refusal, Table } from '../table/table.ts'
 import { commitDecision } from './commit-decision.ts'
 import type { Decision, KeyedRun, Run, Saga, SagaStart } from './decision.ts'
@@ -21,7 +21,13 @@ import {
   type StoredResponse,
   storedResponse,
 } from './idempotency-record.ts'
-import { addSagaEntry, firstSagaEntry, laterSaga, moveSagaEntry, removeSagaEntry } from './pending-saga.ts'
+import {
+  addSagaEntry,
+  firstSagaEntry,
+  moveSagaEntry,
+  removeSagaEntry,
+  withLaterEntry,
+} from './pending-saga.ts'
 
 /** A response, and whether it is the request's own or that of an earlier one with its key. */
 export interface Outcome {
@@ -45,7 +51,7 @@ export async function runWithoutKey(run: Run): Promise<Outcome> {
     decision = await saga.outcome(state, await saga.execute(state))
   }
   const committed = await commitDecision(run, decision, (current) => ({
-    result: committedOutcome(run, current),
+    result: outcomeOfDecision(run, current),
   }))
   if ('existing' in committed) throw new Error('a decision without a guard has no existing item')
   return committed.result
@@ -70,7 +76,7 @@ export async function runOnce(run: KeyedRun): Promise<Outcome> {
 }
 
 /** Returns the outcome of a decision once it is committed. */
-function committedOutcome({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
+function outcomeOfDecision({ render }: Pick<Run, 'render'>, decision: Decision): Outcome {
   return { response: render(decision), failure: decision.failure }
 }
 
@@ -97,7 +103,7 @@ function commitWithRecord(
   { condition, others = [] }: { condition: Condition; others?: readonly Change[] },
 ): Promise<Stored> {
   return commitDecision(run, decision, (current) => {
-    const outcome = committedOutcome(run, current)
+    const outcome = outcomeOfDecision(run, current)
     const item = finishedRecord(run.keyed, outcome.response, 'complete')
     return { result: { ...outcome, status: 'stored' }, guard: { item, condition }, others }
   })
@@ -173,9 +179,9 @@ function sagaOf({ saga, operation }: Pick<Run, 'saga' | 'operation'>): Saga {
  */
 async function endLease(run: KeyedRun, saga: RecordedSaga, lease: Lease, thrown?: unknown): Promise<void> {
   const now = run.clock.now()
-  const isParked = saga.entry !== undefined && isRefusedForADay(thrown, idOfEntry(saga.entry), now)
+  const isParked = saga.entry !== undefined && isRefusedLongerThanADay(thrown, idOfEntry(saga.entry), now)
   const to = {
-    saga: isParked ? laterSaga(saga, now, longPauses) : saga,
+    saga: isParked ? withLaterEntry(saga, now, longPauses) : saga,
     lease: freeLease(run),
   }
   await replacePending({ ...run, table: run.tableForOutcome() }, { saga, lease }, to).catch(() => undefined)
@@ -218,7 +224,7 @@ export async function takeOver(later: KeyedRun, record: PendingRecord): Promise<
   const run = { ...later, keyed: { ...later.keyed, firstUsedAt: record.first_used_at } }
   const state = await restore(run, record.saga)
   const lease = newLease(run)
-  const saga = laterSaga(record.saga, run.clock.now())
+  const saga = withLaterEntry(record.saga, run.clock.now())
   const refusal = await replacePending(run, { saga: record.saga, lease: record }, { saga, lease })
   const holder = refusal?.existing && asIdempotencyRecord(refusal.existing)
   if (refusal && !holder) throw fail('TRANSIENT.error')

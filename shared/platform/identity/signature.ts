@@ -12,7 +12,7 @@ type ReadSecret = (options?: { renew: true }) => Promise<string>
 /**
  * Verifies that a body comes from a holder of one of the keys, is unmodified and recent. The signature is an HMAC over
  * `id.timestamp.body`, with the raw bytes of the body.
- * @param readSecret see `webhookKeys`
+ * @param readSecret see `signingKeys`
  * @param now milliseconds since 1970
  * @throws AUTH.invalid_credentials for any problem with the request; the error of a read
  */
@@ -58,7 +58,7 @@ function hasKnownSignature(request: HttpRequest, secret: string, settings: Setti
     .slice(0, maxSignatures)
     .flatMap((one) => (one.startsWith(prefix) ? [Buffer.from(one.slice(prefix.length), 'base64')] : []))
   // Every pair is compared: the timing must not reveal which key or signature was close.
-  const matching = webhookKeys(secret).flatMap((key) => {
+  const matching = signingKeys(secret).flatMap((key) => {
     const expected = signatureOf(key, { id, timestamp, body: request.body ?? '' }, digest)
     return given.filter((one) => one.length === expected.length && timingSafeEqual(one, expected))
   })
@@ -80,7 +80,7 @@ export function signatureOf(
  * @param secret the keys in base64, with or without the prefix whsec_, separated by spaces
  * @throws ConfigurationError
  */
-export function webhookKeys(secret: string): Buffer[] {
+export function signingKeys(secret: string): Buffer[] {
   const texts = secret.split(/[\s,]/).filter(Boolean)
   if (texts.length === 0) throw new ConfigurationError('the webhook secret holds no key')
   return texts.map((text, index) => {

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../error-catalog.ts'
 import type { Settings } from '../../settings/register.ts'
 import { tenantNamePattern } from '../../settings/tenant-name.ts'
 import { type Budget, type Clock, systemClock } from '../base/clock.ts'
-import { type Details, Failure, fail, unseen } from '../base/failure.ts'
+import { type Details, Failure, fail, unseenCharacter } from '../base/failure.ts'
 import { type Caller, roleFromClaim } from './caller.ts'
 import { type ClaimPath, claimAt, textsOf } from './claims.ts'
 import { type Issuer, type KeySet, keyIn, keySetOf, type LocalKeySet } from './issuer.ts'
@@ -189,7 +189,7 @@ function callerOf(claims: JWTPayload, { tenants, claims: paths }: Issuer, settin
   const { sub } = claims
   if (typeof sub !== 'string' || sub === '' || sub.length > maxSubjectLength) throw invalidToken(['sub'])
   // The table stores no lone surrogates, and the audit shows the subject.
-  if (unseen.test(sub)) throw invalidToken(['sub'])
+  if (unseenCharacter.test(sub)) throw invalidToken(['sub'])
   // An issuer whose tokens name no tenant is bound to one.
   const tenant = paths.tenant ? claimAt(claims, paths.tenant) : tenants?.[0]
   const isTenant = typeof tenant === 'string' && tenantNamePattern(settings).test(tenant)

@@ -53,7 +53,7 @@ export function checkRequest(
   const { route, request, settings, startedAt } = context
   if (!isKnownRoute(route)) throw unknownRouteFailure(context)
   checkSunset(route.operation, settings, startedAt)
-  if (!route.ignoresParameters) checkTimeout(request.headers)
+  if (!route.ignoresCallerOptions) checkTimeout(request.headers)
   const max = bodyLimitOf(route, settings)
   const actual = request.body?.byteLength ?? 0
   if (actual <= max) return
@@ -118,13 +118,13 @@ export function parseInput(
   context: Pick<RequestContext, 'request' | 'route' | 'caller' | 'settings'>,
 ): Input {
   const { request, route, caller, settings } = context
-  const { ignoresParameters = false } = route
-  if (!ignoresParameters) {
+  const { ignoresCallerOptions = false } = route
+  if (!ignoresCallerOptions) {
     checkAccept(request.headers, route.reply.mediaType?.(settings) ?? 'application/json', settings)
   }
   // `scopeOf` has checked the tenant of a bearer route. Others have no such parameter.
   const checked = route.auth === 'bearer' ? settings['auth.adminTenantParameter'] : undefined
-  const query = request.query.filter(([name]) => !ignoresParameters && name !== checked)
+  const query = request.query.filter(([name]) => !ignoresCallerOptions && name !== checked)
   const mayAskForDeleted = settings['lists.includeDeletedRoles'].some((role) => role === caller?.role)
   return {
     params: request.params,

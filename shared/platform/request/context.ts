@@ -31,6 +31,7 @@ export interface Runtime {
   openFiles(budget: Budget): FileStore
   secret(name: SecretName, budget: Budget, options?: { renew?: boolean }): Promise<string>
   isBlocked: BlockCheck
+  /** Loads a value once in half a minute for all work of the process. */
   remember: Remember
   /** Returns a key of the deployment. */
   derivedKey(name: KeyName, budget: Budget): Promise<KeyObject>
@@ -66,6 +67,7 @@ export interface WorkContext {
   newId(shards?: number): string
   sleep(milliseconds: number): Promise<void>
   isBlocked: BlockCheck
+  /** As in `Runtime`. */
   remember: Remember
   /** Returns a key of the deployment; only for functions with its secret. */
   derivedKey(name: KeyName): Promise<KeyObject>
@@ -94,7 +96,7 @@ export interface RequestContext extends WorkContext {
   verifyToken(authorization: string | undefined, nonce: string | undefined): Promise<Caller>
   /** Known after authorization; the public tenant before. */
   scope: TenantScope
-  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. */
+  /** The key of its idempotency record, known with its input; undefined without an Idempotency-Key. The name of a refund's request derives from it. */
   recordKey: Key | undefined
 }
 

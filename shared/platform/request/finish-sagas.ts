@@ -14,7 +14,7 @@ import { recordExpiry, runOf } from './execution.ts'
 export interface Finished {
   /** Sagas whose outcome is now committed. */
   finished: number
-  /** Sagas that could not be finished; the next run tries them again. */
+  /** Sagas that could not be finished; a later run tries them again. */
   left: number
   /** Those that a decision of their tenant refused, such as an account without access. That is no failure of the service. */
   refused?: number
@@ -38,7 +38,7 @@ export async function finishSagas(endpoints: readonly Endpoint[], runtime: Runti
   const { clock } = runtime
   const until = clock.now() + runLimitMilliseconds
   const table = runtime.openTable(startBudget(clock, runLimitMilliseconds + budgetMilliseconds))
-  const range = { now: clock.now(), countsAll: true }
+  const range = { now: clock.now(), countsLater: true }
   const { due, counts, oldest } = await readDue<SagaEntry>(table, 'pending-saga', range)
   const recorded = recordBacklogs(counts, table)
   // If it fails, the run fails once its work has ended.

@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/register.ts'
 import { type DeniedAction, writeDenial } from '../audit/denials.ts'
 import { newId } from '../base/clock.ts'
 import { correlationOf } from '../base/correlation.ts'
-import { Denial, fail } from '../base/failure.ts'
+import { fail } from '../base/failure.ts'
 import type { HttpRequest, HttpResponse } from '../base/http.ts'
 import { keyedHash } from '../base/secrets.ts'
 import type { Decision, SagaStart } from '../idempotency/decision.ts'
@@ -25,7 +25,7 @@ import { keyedRequest, orPayloadMismatch, runOf } from './execution.ts'
 import { timeBudget } from './parse-headers.ts'
 import { type CountedRequest, countRequest, hasRateLimits } from './rate-limit.ts'
 import { checkIfMatchOfRead, failureOutcome, respond } from './respond.ts'
-import { type Route, sumsDenials, watchedAs } from './route.ts'
+import { alarmGroupOf, type Route, sumsDenials } from './route.ts'
 
 /**
  * Responds to one request: its steps, in order. Never throws: every error becomes the error envelope here.
@@ -94,11 +94,13 @@ export function openRequest(
   const { endpoint, request } = pickEndpoint(endpoints, received, settings)
   const correlation = correlationOf(request.headers, settings, () => newId(clock))
   const { route } = endpoint
-  const milliseconds = timeBudget(route.ignoresParameters ? {} : request.headers, settings)
+  // X-Request-Timeout is an option of the caller.
+  const milliseconds = timeBudget(route.ignoresCallerOptions ? {} : request.headers, settings)
   const work = openWork(runtime, {
     operation: route.operation,
     correlation,
     milliseconds,
+    // While a partition throttles, requests give way to work whose caller cannot retry.
     criticality: 'sheddable',
   })
   const context: RequestContext = {
@@ -123,7 +125,7 @@ function inScope(
   return { scope, newId: (shards = writes) => newId(clock, shards) }
 }
 
-/** Decides. HEAD returns what GET would return, and has no effect. */
+/** Decides. HEAD returns what GET would return, and has no effect unless it is denied. */
 async function decide(
   endpoint: Endpoint,
   input: Input,
@@ -136,7 +138,7 @@ async function decide(
 }
 
 /**
- * Writes the audit record of a denied request before the response. HEAD has no effect, so it leaves none.
+ * Writes the audit record of a denied request before the response, also of HEAD: no probe goes without a trace.
  * @returns the error for the response: that of the table (DEPENDENCY.*) if the audit record cannot be written
  */
 async function auditDenial(
@@ -146,7 +148,6 @@ async function auditDenial(
     'route' | 'request' | 'settings' | 'caller' | 'correlation' | 'table' | 'clock'
   >,
 ): Promise<unknown> {
-  if (context.request.method === 'HEAD') return thrown instanceof Denial ? thrown.failure : thrown
   return writeDenial(thrown, () => deniedAction(context), context).catch((fault: unknown) => fault)
 }
 
@@ -217,7 +218,7 @@ function logOutcome(
   const { tenant, apiKey } = caller ?? {}
   const mail = mailOf(route, response)
   const line = { operation, tenant, apiKey, mail, source, status, failure, correlation }
-  log.request({ ...line, watched: watchedAs(route), durationMilliseconds, causedByCaller, units })
+  log.request({ ...line, watched: alarmGroupOf(route), durationMilliseconds, causedByCaller, units })
 }
 
 /** Returns the id of the message that a success mails; undefined if there is none. */
@@ -239,7 +240,7 @@ function isCausedByCaller(
 ): boolean {
   if (status === 'replayed' || failure?.causedByCaller) return true
   const { maxMilliseconds } = settings['requests.timeoutHeader']
-  const limit = route.ignoresParameters ? maxMilliseconds : timeBudget(request.headers, settings)
+  const limit = route.ignoresCallerOptions ? maxMilliseconds : timeBudget(request.headers, settings)
   return (
     failure?.code === 'DEPENDENCY.timeout' && limit < maxMilliseconds && milliseconds < enoughMilliseconds
   )

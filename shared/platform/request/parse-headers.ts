@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { parse } from 'content-type'
 import type { Settings } from '../../settings/register.ts'
-import { type Failure, fail, failField, unseen } from '../base/failure.ts'
+import { type Failure, fail, failField, unseenCharacter } from '../base/failure.ts'
 import type { HttpRequest } from '../base/http.ts'
 import type { Route } from './route.ts'
 
@@ -97,10 +97,10 @@ export function auditReason({ headers }: HttpRequest, route: Route, settings: Se
   if (given.length > max) {
     throw failField('VALIDATION.header.invalid', header, { reason: 'too_long', max, actual: given.length })
   }
-  if (unseen.test(given)) {
+  if (unseenCharacter.test(given)) {
     const problem = {
       reason: 'charset',
-      regex: `^${unseen.source.replace('[', '[^')}*$`,
+      regex: `^${unseenCharacter.source.replace('[', '[^')}*$`,
       actual: given.length,
     }
     throw failField('VALIDATION.header.invalid', header, problem)

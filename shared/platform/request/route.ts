@@ -131,7 +131,7 @@ export interface Route<
   /** The media types of its body; JSON by default. */
   bodyTypes?: (settings: Settings) => readonly BodyType[]
   /** Ignores every query parameter, Accept and X-Request-Timeout, which monitors add. */
-  ignoresParameters?: true
+  ignoresCallerOptions?: true
   /** The query parameters, each given at most once. Lists define theirs in `listing`. */
   query?: (settings: Settings) => v.GenericSchema<unknown, Query>
   /** For lists: the fields, filters and sorts. */
@@ -177,7 +177,7 @@ export function sumsDenials({ method, access }: Pick<Route, 'method' | 'access'>
  * Returns what the failures of a route count for: itself if it has a latency budget, as its own alarm compares them with its
  * requests, or its area. Metrics and alarms of each route cost more than they tell.
  */
-export function watchedAs(route: Pick<Route, 'operation' | 'latency'>): string {
+export function alarmGroupOf(route: Pick<Route, 'operation' | 'latency'>): string {
   return route.latency ? route.operation : areaOf(route)
 }
 

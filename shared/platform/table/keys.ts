@@ -19,7 +19,7 @@ export type Item = Key & Record<string, unknown>
  * - `shard`: the last byte of its id, so a large tenant has as many partitions as the setting storage.shards says, and no
  *   item ever moves
  * - `spread`: the last byte of its id, which names any of 64 shards, whatever the setting says: no request lists these items
- * - `hash`: the hash of its name, up to a `#`, which names any of 64, too: an order of one of them writes an entry of its cart
+ * - `hash`: the hash of its name, up to a `#`, which names any of 64, too: each order writes an entry of its cart there, so fewer would limit orders
  * - `one`: nothing, the tenant has one partition
  *
  * A new entity is one line here, and one in `bin/commands/restore/carried.ts`, which says what a restore does with it.

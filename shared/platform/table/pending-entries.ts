@@ -45,7 +45,7 @@ export function laterEntry(entry: string, now: number, { ofAge, longest }: Pause
  * ended the access of the service. Trying it each hour is in vain.
  * @param id the id of the work
  */
-export function isRefusedForADay(thrown: unknown, id: string, now: number): boolean {
+export function isRefusedLongerThanADay(thrown: unknown, id: string, now: number): boolean {
   return thrown instanceof Failure && thrown.causedByCaller && now - timeOf(id) >= 24 * hourMilliseconds
 }
 
@@ -69,19 +69,19 @@ interface DueWork<Entry> {
 /**
  * Reads the entries of work that is due. What is due is read first, so what is not due hides nothing, and a tenant has a
  * part of what is kept, so it hides no other.
- * @param options.countsAll also reads what is not due, to count it
+ * @param options.countsLater also reads what is not due, to count it
  */
 export async function readDue<Entry extends DueEntry>(
   table: Table,
   work: 'pending-saga' | 'unsettled-refund',
-  { now, countsAll }: { now: number; countsAll: boolean },
+  { now, countsLater }: { now: number; countsLater: boolean },
 ): Promise<DueWork<Entry>> {
   const lastDue = entryAt(now, largestEntry)
   const due: Item[] = []
   const counts = new Map<string, number>()
   const kept = new Map<string, number>()
   let oldest = Number.POSITIVE_INFINITY
-  const range = { high: countsAll ? largestEntry : lastDue, most: mostOfPartition }
+  const range = { high: countsLater ? largestEntry : lastDue, most: mostOfPartition }
   await readEntries(table, work, range, (entry) => {
     const tenant = String(entry.tenant)
     const since = timeOf(idOfEntry(entry.sk))

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, integer, list, setting, text } from '../setting.ts'
+import { integer, list, setting, text } from '../setting.ts'
 
 const domainName =
   /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/
@@ -8,6 +8,10 @@ const domainName =
 function arn(pattern: string, of: string) {
   return text(new RegExp(`^arn:aws[a-z-]*:${pattern}$`), `the ARN of ${of}`)
 }
+
+/** AWS Backup keeps a backup for a hundred years at most. */
+const maxBackupDays = 36_500
+const backupDays = integer(1, maxBackupDays)
 
 /** Resources on AWS; requests do not depend on them. */
 export const deployment = {
@@ -61,13 +65,15 @@ export const deployment = {
     'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup). With keptDays 0 there are only weekly backups: if the table is lost with its point-in-time recovery, so are the changes of up to a week',
     v.pipe(
       v.strictObject({
-        keptDays: integer(0),
-        weeklyKeptDays: integer(8),
-        lock: v.nullable(v.strictObject({ minDays: count, maxDays: count, changeableDays: integer(3) })),
+        keptDays: integer(0, maxBackupDays),
+        weeklyKeptDays: integer(8, maxBackupDays),
+        lock: v.nullable(
+          v.strictObject({ minDays: backupDays, maxDays: backupDays, changeableDays: integer(3) }),
+        ),
         copies: list(
           v.strictObject({
             vaultArn: arn('backup:[a-z0-9-]+:\\d{12}:backup-vault:[\\w-]{2,50}', 'a vault'),
-            keptDays: count,
+            keptDays: backupDays,
           }),
         ),
       }),

@@ -1,5 +1,5 @@
 import { functionOf, routes } from '#functions/routes.ts'
-import { watchedAs } from '#shared/platform/request/route.ts'
+import { alarmGroupOf } from '#shared/platform/request/route.ts'
 import { pendingPartitionsOf, pendingWork } from '#shared/platform/table/keys.ts'
 import type { Resource, Template } from '#test/infrastructure/synthesis.ts'
 import { type Price, prices } from './prices.ts'
@@ -21,7 +21,7 @@ const metricsOfMethod = ['Count', 'Latency', 'IntegrationLatency', '4XXError', '
  * unknown routes; alerts by code; ages of pending work; differences from the payment provider; successful probes.
  */
 const metricsOfService =
-  new Set(routes.map(({ route }) => watchedAs(route))).size +
+  new Set(routes.map(({ route }) => alarmGroupOf(route))).size +
   2 +
   (new Set(routes.map((entry) => functionOf(entry).name)).size + 2) +
   4 +
