@@ -1,5 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb'
+import type { ImportStep } from '#shared/imports/import.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { type Item, keyOf, ownerOf } from '#shared/platform/table/keys.ts'
 import { openSecrets } from '#shared/subscribers/signing-secret.ts'
 import { asSubscriber } from '#shared/subscribers/subscriber.ts'
@@ -9,7 +11,6 @@ import { movableClock } from '#test/support/clocks.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import type { Identity } from '#test/support/settings.ts'
 import { newMemoryTable } from '#test/support/tables.ts'
-import type { WaitingMessage } from './stored-messages.ts'
 
 /** A request with the credentials of its caller: a token is signed for an identity, an API key is a header. */
 export interface StoredRequest {
@@ -25,6 +26,12 @@ interface StoredResponse {
   body?: string
   /** The value of `Idempotency-Status`. */
   replay?: string
+}
+
+/** The message of a queue, or the input of a step of the import workflow. */
+export interface WaitingMessage {
+  receiver: TaskQueue | ImportStep
+  body: string
 }
 
 /** What a release wrote, and its responses to requests that read it, repeat what wrote it, or depend on it. */

@@ -1,26 +1,18 @@
 import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
 import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
 import { endImport } from '#shared/imports/end-import.ts'
-import type { ImportStep } from '#shared/imports/import.ts'
 import { importRows } from '#shared/imports/import-rows.ts'
 import { prepareImport } from '#shared/imports/prepare-import.ts'
 import { startImport } from '#shared/imports/start-import.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
-import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { openWork, type WorkContext } from '#shared/platform/request/context.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { ProviderRefund, ProviderRefundRange } from '#shared/refunds/provider-refunds.ts'
 import { reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
-import { type StoredData, serviceOn } from './stored-data.ts'
-
-/** The message of a queue, or the input of a step of the import workflow. */
-export interface WaitingMessage {
-  receiver: TaskQueue | ImportStep
-  body: string
-}
+import { type StoredData, serviceOn, type WaitingMessage } from './stored-data.ts'
 
 type Data = Pick<StoredData, 'at' | 'items' | 'files'>
 
@@ -109,7 +101,7 @@ const receivers: Record<
 async function* manyRefunds(now: number, { from, to }: ProviderRefundRange): AsyncGenerator<ProviderRefund> {
   for (let n = 0; n < 400; n += 1) {
     const createdAt = now - 3_600_000 - n * 1000
-    const unknown = { refundId: undefined, tenant: undefined, request: undefined }
+    const unknown = { refundId: undefined, tenant: undefined, request: undefined, requestName: undefined }
     const payout = { id: `re_${n}`, chargeId: `ch_${n}`, amount: 1, currency: 'EUR', createdAt }
     if (createdAt >= from && createdAt < to) yield { ...unknown, ...payout, status: 'succeeded' }
   }

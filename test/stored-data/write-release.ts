@@ -20,8 +20,15 @@ import { Scheduler } from '#test/simulation/scheduler.ts'
 import { type ActName, acts, tenants } from '#test/simulation/workload.ts'
 import { World } from '#test/simulation/world.ts'
 import { localSettings as settings } from '#test/support/settings.ts'
-import { exported, responseOf, type StoredData, type StoredRequest, serviceOn } from './stored-data.ts'
-import { effectsOf, reconciliationsOf, type WaitingMessage } from './stored-messages.ts'
+import {
+  exported,
+  responseOf,
+  type StoredData,
+  type StoredRequest,
+  serviceOn,
+  type WaitingMessage,
+} from './stored-data.ts'
+import { effectsOf, reconciliationsOf } from './stored-messages.ts'
 
 const rounds = 4
 /** More than it takes until each queue has a message. */
