@@ -184,7 +184,8 @@ ${asMarkdown(comparison)}
 The table above sends one token and 150 calls to a process, which remembers the tokens that it has verified. That is a caller who calls again. With a
 new token for each call, both verify a signature each time: a shop with many customers. After 2,000 calls V8 has compiled more of the code,
 as in a process that has run for minutes. The reference with one transaction (\`reference/one-transaction.ts\`) writes its record and the
-order in one request of DynamoDB, as the service does: the ratio to it is the cost of what only the service does.
+order in one request of DynamoDB, as the service does: the ratio to it is the cost of what only the service does. That request also writes
+the entry of the order by its cart, which takes DynamoDB Local longer and the processor a little.
 
 ${warmAsMarkdown(warm)}
 ## Where the CPU goes
