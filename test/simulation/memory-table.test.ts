@@ -1,5 +1,5 @@
 import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { dynamodbTable } from '#shared/platform/aws/dynamodb-table.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
@@ -118,16 +118,11 @@ let tableName: string
 let stream: TableStream
 let run = 0
 beforeAll(async () => {
-  // A call that is repeated because the machine is slow would find its own first attempt.
-  jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal)
   client = testClient()
   tableName = await createTable(client)
   stream = await streamOf(tableName)
 })
-afterAll(() => {
-  client.destroy()
-  jest.restoreAllMocks()
-})
+afterAll(() => client.destroy())
 
 /** Returns what a command returned, or that it threw. Sets have no order. */
 async function outcomeOf(table: Table, one: Command): Promise<unknown> {
