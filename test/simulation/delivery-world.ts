@@ -79,7 +79,7 @@ export class DeliveryWorld {
   readonly behaviors = new Map<string, Behavior>()
   readonly deadLetters: { queue: QueueName; body: string }[] = []
   /** Returns whether a message is not handled. */
-  isHeld: (queue: QueueName, body: string) => boolean = () => false
+  isLeft: (queue: QueueName, body: string) => boolean = () => false
   /** The messages that are not handled. */
   readonly waiting: { receiver: QueueName; body: string }[] = []
   readonly blocked = new Set<string>()
@@ -128,7 +128,7 @@ export class DeliveryWorld {
 
   /** Adds a message to a queue, which delivers it at least once. */
   enqueue(queue: QueueName, body: string, delaySeconds = 0): void {
-    if (this.isHeld(queue, body)) return void this.waiting.push({ receiver: queue, body })
+    if (this.isLeft(queue, body)) return void this.waiting.push({ receiver: queue, body })
     const { random, faults } = this
     const times = faults.active && random.chance(0.1) ? 2 : 1
     if (times > 1) this.addCopy(body)

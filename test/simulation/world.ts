@@ -132,7 +132,7 @@ export class World {
   published: PublishedEvent[] = []
   readonly deadLetters: DeadLetter[] = []
   /** The queues and the steps of imports that handle nothing. */
-  readonly held = new Set<TaskQueue | ImportStep>()
+  readonly stopped = new Set<TaskQueue | ImportStep>()
   /** The messages and inputs that they have received. */
   readonly waiting: { receiver: TaskQueue | ImportStep; body: string }[] = []
   /** Events and tasks that the functions of the stream refused or set aside, in words. */
@@ -249,7 +249,7 @@ export class World {
 
   /** Adds a message to a queue, which delivers it at least once, in any order. */
   enqueue(queue: TaskQueue, body: string): void {
-    if (this.held.has(queue)) return void this.waiting.push({ receiver: queue, body })
+    if (this.stopped.has(queue)) return void this.waiting.push({ receiver: queue, body })
     const times = this.faults.active && this.random.chance(0.1) ? 2 : 1
     for (let time = 0; time < times; time += 1) {
       const isLate = this.faults.active && this.random.chance(0.1)
@@ -523,7 +523,7 @@ export class World {
   }
 
   #step(step: ImportStep, input: unknown): Promise<unknown> {
-    if (this.held.has(step)) {
+    if (this.stopped.has(step)) {
       this.waiting.push({ receiver: step, body: JSON.stringify(input) })
       return new Promise(() => {})
     }

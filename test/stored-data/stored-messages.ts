@@ -101,7 +101,7 @@ const receivers: Record<
 async function* manyRefunds(now: number, { from, to }: ProviderRefundRange): AsyncGenerator<ProviderRefund> {
   for (let n = 0; n < 400; n += 1) {
     const createdAt = now - 3_600_000 - n * 1000
-    const unknown = { refundId: undefined, tenant: undefined, request: undefined, requestName: undefined }
+    const unknown = { refundId: undefined, tenant: undefined, requestName: undefined }
     const payout = { id: `re_${n}`, chargeId: `ch_${n}`, amount: 1, currency: 'EUR', createdAt }
     if (createdAt >= from && createdAt < to) yield { ...unknown, ...payout, status: 'succeeded' }
   }

@@ -98,7 +98,7 @@ async function story(
   }
   await deliver(deliveries, deliveryHistory)
   await settle(world)
-  received.push(...(await hold(world, history)))
+  received.push(...(await leaveWaiting(world, history)))
   const operator = operatorOf(world, world.random)
   const code = world.store.all().find(({ pk }) => isOf(pk, 'code', tenant))
   await setHold(operator, { tenant, target: `code/${code?.sk}`, reason: 'case 4711' })
@@ -111,15 +111,15 @@ async function story(
 }
 
 /** Lets each queue and each step of an import receive work that it does not handle. @returns what they received */
-async function hold(world: World, history: History): Promise<WaitingMessage[]> {
-  const { held, waiting, scheduler } = world
+async function leaveWaiting(world: World, history: History): Promise<WaitingMessage[]> {
+  const { stopped, waiting, scheduler } = world
   const received: WaitingMessage[] = []
   async function receive(
     receiver: World['waiting'][number]['receiver'],
     act: (client: Client) => Promise<unknown>,
     form = /^/,
   ) {
-    held.add(receiver)
+    stopped.add(receiver)
     for (let n = 1; n <= maxClients; n += 1) {
       const message = waiting.find((one) => one.receiver === receiver && form.test(one.body))
       if (message) return received.push(message)
@@ -180,17 +180,17 @@ async function deliver(world: DeliveryWorld, history: DeliveryHistory): Promise<
   // A retry waits, then a first attempt, then an event.
   const [first = ''] = world.behaviors.keys()
   world.behaviors.set(first, 'fails')
-  const held: (typeof world.isHeld)[] = [
+  const left: (typeof world.isLeft)[] = [
     (_, body) => JSON.parse(body).attempt > 1,
     (queue) => queue === 'deliveries',
     () => true,
   ]
-  for (const [n, isHeld] of held.entries()) {
-    world.isHeld = isHeld
+  for (const [n, isLeft] of left.entries()) {
+    world.isLeft = isLeft
     publish(`waiting-${n}`)
     await world.scheduler.sleep(1000)
   }
-  world.isHeld = () => false
+  world.isLeft = () => false
   world.behaviors.set(first, 'fine')
   publish('event-1')
   await settleDeliveries(world, () => [])

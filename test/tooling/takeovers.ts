@@ -77,7 +77,7 @@ function phrases(uses: readonly Right[], created: readonly PartitionKind[]): str
   const fed = Object.entries(taskQueues).filter(([, { carriers }]) =>
     carriers.some((kind) => created.includes(kind)),
   )
-  const sending = fed.map(([queue]) => `put tasks into the queue \`${queue}\``)
+  const sending = fed.map(([queue]) => `feed the queue \`${queue}\``)
   const receiving = queues.map((queue) => `take messages of the queue \`${queue}\``)
   return [...others, ...sending, ...receiving].join('; ') || '–'
 }

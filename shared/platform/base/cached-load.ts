@@ -101,7 +101,7 @@ export function cachedLoad<Value>(
       // A request with a usable value and no time for a whole load does not start one.
       if (usable && (age < times.refreshAfter || budget.remaining() < times.deadline)) return value as Value
       try {
-        return inTime(await loaded(budget))
+        return valueInTime(await loaded(budget))
       } catch (thrown) {
         if (usable) return value as Value
         throw thrown
@@ -113,16 +113,16 @@ export function cachedLoad<Value>(
       const usable = known && now - known.at < times.maxAge ? known : undefined
       if (budget.remaining() < times.deadline && !running) {
         // Its load may be aborted, so it must not be started again and again.
-        if (now - callerLimitedAt < minAge) return inTime(usable)
+        if (now - callerLimitedAt < minAge) return valueInTime(usable)
         callerLimitedAt = now
       }
-      return inTime((await loaded(budget)) ?? usable)
+      return valueInTime((await loaded(budget)) ?? usable)
     },
   }
 }
 
 /** @throws DEPENDENCY.timeout if the time of a request ended without a value */
-function inTime<Value>(loaded: { value: Value } | undefined): Value {
+function valueInTime<Value>(loaded: { value: Value } | undefined): Value {
   if (!loaded) throw fail('DEPENDENCY.timeout')
   return loaded.value
 }
