@@ -314,12 +314,9 @@ describe('the key of a call', () => {
 
   test('is on the error of a time limit of the caller, which has the name of another error', async () => {
     const client = commerceClient({ baseUrl: server.base_url, newKey: () => 'first', token: hanging })
-    // Node may collect a time limit as garbage that only a request follows.
-    const signal = AbortSignal.timeout(1)
-    const call = client.POST('/v1/orders', { body: order, signal })
+    const call = client.POST('/v1/orders', { body: order, signal: AbortSignal.timeout(1) })
     const cause = expect.objectContaining({ name: 'TimeoutError' })
     await expect(call).rejects.toMatchObject({ name: 'CanceledError', idempotency_key: 'first', cause })
-    expect(signal.aborted).toBe(true)
   })
 
   test.each([

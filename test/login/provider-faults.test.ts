@@ -18,7 +18,7 @@ const said = (status: number, type: string, message = ''): ProviderFault => ({
 const faults: [what: string, fault: ProviderFault, answer: string][] = [
   ['resets the connection', 'reset', '503 DEPENDENCY.unavailable'],
   ['loses the answer', 'lose', '504 DEPENDENCY.timeout'],
-  ['is slow', { milliseconds: 60_000 }, '504 DEPENDENCY.timeout'],
+  ['is slow', { milliseconds: 3000 }, '504 DEPENDENCY.timeout'],
   ['throttles', said(400, 'TooManyRequestsException'), '503 DEPENDENCY.unavailable'],
   ['has a fault of its own', said(500, 'InternalErrorException'), '503 DEPENDENCY.unavailable'],
   ['could not add the claims', said(400, 'UserLambdaValidationException'), '503 DEPENDENCY.unavailable'],

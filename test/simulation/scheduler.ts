@@ -9,6 +9,9 @@ interface Event {
 /** A turn of Node's loop costs more than an event. */
 const immediatesAtOnce = 64
 
+/** Whether a scheduler of the process runs. */
+let isRunning = false
+
 /**
  * Virtual time. Events run one after another, by their time, and each runs until everything that it caused waits for a
  * later event. Nothing else in the process decides who runs next.
@@ -63,15 +66,19 @@ export class Scheduler {
 
   /**
    * Runs events until the work has ended. The clock of the machine ends no call: budgets and their signals follow virtual time.
-   * @throws its error, or one that was passed to `fail`
+   * @throws its error, or one that was passed to `fail`; Error while another one of the process runs
    */
   async runUntil(work: Promise<unknown>): Promise<void> {
+    // The second to end would leave the stand-in of the first to all tests that follow in the process.
+    if (isRunning) throw new Error('another scheduler runs in this process')
+    isRunning = true
     const { timeout } = AbortSignal
     AbortSignal.timeout = () => new AbortController().signal
     try {
       await this.#runUntil(work)
     } finally {
       AbortSignal.timeout = timeout
+      isRunning = false
     }
   }
 

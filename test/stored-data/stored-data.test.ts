@@ -13,7 +13,11 @@ const files = globSync(join(import.meta.dirname, '*.json'))
 const releases = files.map((file): StoredData => JSON.parse(readFileSync(file, 'utf8')))
 /** Optional attributes differ between them. */
 const seeds = [20, 21, 22]
-const written = lazy(() => Promise.all(seeds.map((seed) => writeRelease(seed))))
+const written = lazy(async () => {
+  const data: StoredData[] = []
+  for (const seed of seeds) data.push(await writeRelease(seed))
+  return data
+})
 
 test('this version has stored data', () => {
   expect(releases.map((release) => release.version)).toContain(version)

@@ -43,7 +43,7 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
       } catch (thrown) {
         await discard({ Bucket: bucket, Key: key, UploadId: upload.uploadId })
         if (thrown === ofChunks) throw thrown
-        throw failureOf(thrown, budget)
+        throw fail(budget.signal.aborted ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause: thrown })
       }
     },
 
@@ -62,7 +62,7 @@ export function s3Files(bucket: string, budget: Budget): FileStore {
         }
       } catch (thrown) {
         if (thrown instanceof Failure) throw thrown
-        throw failureOf(thrown, budget)
+        throw fail(budget.signal.aborted ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause: thrown })
       }
     },
 
@@ -109,10 +109,4 @@ async function discard(unfinished: { Bucket: string; Key: string; UploadId: stri
   await s3Client()
     .send(new AbortMultipartUploadCommand(unfinished), { abortSignal })
     .catch(() => {})
-}
-
-/** A limit of a call may end it first, although the budget is spent as well. */
-function failureOf(thrown: unknown, { signal, remaining }: Budget): Failure {
-  const isSpent = signal.aborted || remaining() === 0
-  return fail(isSpent ? 'DEPENDENCY.timeout' : 'DEPENDENCY.unavailable', { cause: thrown })
 }

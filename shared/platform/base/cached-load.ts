@@ -51,40 +51,29 @@ export function cachedLoad<Value>(
   function start(): Running<Value> {
     const abandoned = new AbortController()
     const at = clock.now()
-    const started: Running<Value> = { result: load(abandoned.signal), waiting: 0, abandoned }
-    // A timer is never collected as garbage. A signal of `AbortSignal.timeout` that only another signal follows may be.
-    const limit = setTimeout(() => abandoned.abort(), times.deadline)
-    started.result = started.result
-      .then(
-        (value) => {
-          known = { value, at }
-          failed = undefined
-          return value
-        },
-        (thrown) => {
-          if (started.waiting > 0) failed = { thrown, at: clock.now() }
-          throw thrown
-        },
-      )
-      .finally(() => clearTimeout(limit))
-    return started
+    const result = load(AbortSignal.any([abandoned.signal, AbortSignal.timeout(times.deadline)])).then(
+      (value) => {
+        known = { value, at }
+        failed = undefined
+        return value
+      },
+      (thrown) => {
+        if (!abandoned.signal.aborted) failed = { thrown, at: clock.now() }
+        throw thrown
+      },
+    )
+    return { result, waiting: 0, abandoned }
   }
 
-  /** Returns undefined if the budget ends first. @throws the error of the load */
-  async function loaded(budget: Budget): Promise<{ value: Value } | undefined> {
+  async function loaded(budget: Budget): Promise<Value> {
     if (failed && clock.now() - failed.at < times.pauseAfterFailure) throw failed.thrown
-    if (budget.remaining() <= 0) return undefined
+    budget.check()
     running ??= start()
     const joined = running
     joined.waiting += 1
-    let limit: NodeJS.Timeout | undefined
-    const spent = new Promise<undefined>((resolve) => {
-      limit = setTimeout(() => resolve(undefined), budget.remaining())
-    })
     try {
-      return await Promise.race([joined.result.then((value) => ({ value })), spent])
+      return await Promise.race([joined.result, spent(budget)])
     } finally {
-      clearTimeout(limit)
       joined.waiting -= 1
       if (joined.waiting === 0) {
         joined.abandoned.abort()
@@ -101,7 +90,7 @@ export function cachedLoad<Value>(
       // A request with a usable value and no time for a whole load does not start one.
       if (usable && (age < times.refreshAfter || budget.remaining() < times.deadline)) return value as Value
       try {
-        return valueInTime(await loaded(budget))
+        return await loaded(budget)
       } catch (thrown) {
         if (usable) return value as Value
         throw thrown
@@ -113,18 +102,29 @@ export function cachedLoad<Value>(
       const usable = known && now - known.at < times.maxAge ? known : undefined
       if (budget.remaining() < times.deadline && !running) {
         // Its load may be aborted, so it must not be started again and again.
-        if (now - callerLimitedAt < minAge) return valueInTime(usable)
+        if (now - callerLimitedAt < minAge) {
+          if (usable) return usable.value
+          throw fail('DEPENDENCY.timeout')
+        }
         callerLimitedAt = now
       }
-      return valueInTime((await loaded(budget)) ?? usable)
+      try {
+        return await loaded(budget)
+      } catch (thrown) {
+        if (usable && budget.signal.aborted) return usable.value
+        throw thrown
+      }
     },
   }
 }
 
-/** @throws DEPENDENCY.timeout if the time of a request ended without a value */
-function valueInTime<Value>(loaded: { value: Value } | undefined): Value {
-  if (!loaded) throw fail('DEPENDENCY.timeout')
-  return loaded.value
+/** Rejects when the budget ends. */
+function spent({ signal }: Budget): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(fail('DEPENDENCY.timeout'))
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
 }
 
 /**
