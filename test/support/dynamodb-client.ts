@@ -1,8 +1,12 @@
+import { Agent } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, paginateScan } from '@aws-sdk/lib-dynamodb'
 import { lazy } from '#shared/platform/base/cached-load.ts'
 import type { Entity, Item } from '#shared/platform/table/keys.ts'
 import type { MemoryStore } from '#test/simulation/memory-store.ts'
+
+/** How long a connection of `testClient` is kept without a request. */
+const idleMilliseconds = 5000
 
 /**
  * Creates a client of DynamoDB Local without retries, so a test sees every failure. Throws without an endpoint, because
@@ -15,8 +19,12 @@ export function testClient(endpoint = process.env.DYNAMODB_ENDPOINT): DynamoDBCl
     region: 'us-east-1',
     credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
     maxAttempts: 1,
-    // Tests with hundreds of calls at once wait for connections on purpose.
-    requestHandler: { socketAcquisitionWarningTimeout: 600_000 },
+    requestHandler: {
+      // DynamoDB Local closes a connection that is idle for 30 s. A request that is sent on it at that moment fails.
+      httpAgent: new Agent({ keepAlive: true, maxSockets: 50, timeout: idleMilliseconds }),
+      // Tests with hundreds of calls at once wait for connections on purpose.
+      socketAcquisitionWarningTimeout: 600_000,
+    },
   })
 }
 
