@@ -49,7 +49,7 @@ export function defineRefundCommands(define: Define): void {
     })
   define(
     'refunds settle',
-    'End a pending refund by what you found out at the payment provider, if the service cannot: its account is closed, or its tenant leaves. With `failed`, the account shows no payout of the refund; look for refund_id in the metadata of the refunds of its charge. A refund that the provider has accepted waits for its outcome there. With `paid`, the payout is booked. It also works while the tenant is blocked. The audit records it. Whatever the provider reports later counts.',
+    'End a pending refund by what you found out at the payment provider, if the service cannot: its account is closed, or its tenant leaves. With `failed`, the account shows no payout of the refund; look for refund_id in the metadata of the refunds of its charge. A refund that the provider has accepted waits for its outcome there. With `paid`, the payout is booked, unless another refund has it; to know that, all refunds of the tenant are read. It also works while the tenant is blocked. The audit records it. Whatever the provider reports later counts.',
     'refunds settle REFUND_ID --tenant acme --outcome failed --yes',
     'refunds settle REFUND_ID --tenant acme --outcome paid --provider-refund-id re_1 --currency EUR --settings profiles/prod.json --stack commerce-prod',
   )
