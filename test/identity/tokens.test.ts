@@ -30,6 +30,7 @@ async function outcome(identity: Identity, changes: Partial<Settings> = {}, nonc
   return verify(verifierOf(changes), `Bearer ${token}`, nonce).then(subOf, codeOfFailure)
 }
 const refused = 'AUTH.invalid_credentials'
+const partOf = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 describe('the issuer of the user pool', () => {
   const USER_POOL_ISSUER = 'https://cognito-idp.eu-west-1.amazonaws.com/pool'
@@ -290,6 +291,14 @@ describe('a forged token is rejected', () => {
   const forged = (header: object, key: Parameters<SignJWT['sign']>[0]) =>
     new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'test', typ: 'at+jwt', ...header }).sign(key)
 
+  test.each([{ toString: 1 }, [{ toString: null }], ['x'], 1, null])('with the issuer %j', async (iss) => {
+    expect(await codeOf(`${partOf({ alg: 'ES256', kid: 'test' })}.${partOf({ iss })}.AAAA`)).toBe(refused)
+  })
+
+  test.each([1, null, {}, []])('with the type %j', async (typ) => {
+    expect(await codeOf(await forged({ typ }, signingKey))).toBe(refused)
+  })
+
   test('without a signature', async () => {
     expect(await codeOf(new UnsecuredJWT(claims).encode())).toBe(refused)
   })
@@ -505,6 +514,33 @@ describe('the published keys of an issuer', () => {
   test('of which one cannot be read are a fault of the issuer', async () => {
     keys = [{ ...first.jwk, x: 'AA' }]
     expect(await faultBy(first)).toEqual(unavailable)
+  })
+
+  test('with an RSA key that is too short are a fault of the issuer, also if the token is not signed', async () => {
+    verifier = verifierOf({ 'auth.issuers': issuers.map((one) => ({ ...one, algorithms: ['RS256'] })) })
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    keys = [{ ...publicKey.export({ format: 'jwk' }), kid: 'short', alg: 'RS256' }]
+    const [, claims] = (await tokenBy(first, now)).split('.')
+    const token = `${partOf({ alg: 'RS256', kid: 'short' })}.${claims}.AAAA`
+    await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject({ code: unavailable.code })
+  })
+
+  test('of an issuer of some tenants that cannot be read are a failure that its caller may have caused', async () => {
+    verifier = verifierOf({ 'auth.issuers': issuers.map((one) => ({ ...one, tenants: ['acme'] })) })
+    keys = [{ ...first.jwk, x: 'AA' }]
+    const token = await tokenBy(first, now)
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject(failure)
+  })
+
+  test('that are lost after an hour are a failure of the caller also for a token that was verified before', async () => {
+    verifier = verifierOf({ 'auth.issuers': issuers.map((one) => ({ ...one, tenants: ['acme'] })) })
+    const token = await tokenBy(first, now)
+    await verify(verifier, `Bearer ${token}`)
+    respond = () => new Response('', { status: 500 })
+    now += 3600 * seconds
+    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    await expect(verify(verifier, `Bearer ${token}`)).rejects.toMatchObject(failure)
   })
 
   test('verify a token without a key id only if there is one', async () => {

@@ -83,10 +83,13 @@ async function textOf({ body }: Response): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
+/** In bits. jose throws a TypeError for a shorter key, also if nobody has signed the token. */
+const leastModulusLength = 2048
+
 /**
  * Finds the only key that matches the header of a token. jose accepts a token without `kid` only if the set has exactly
  * one key for its algorithm.
- * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, DEPENDENCY.unavailable if a key is unreadable
+ * @throws JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported, DEPENDENCY.unavailable if a key is unreadable or weak
  */
 export async function keyIn(
   keys: LocalKeySet,
@@ -94,13 +97,16 @@ export async function keyIn(
   token: FlattenedJWSInput | undefined,
 ): Promise<CryptoKey> {
   try {
-    return await keys(header, token)
+    const key = await keys(header, token)
+    const { modulusLength = leastModulusLength } = key.algorithm as { modulusLength?: number }
+    if (modulusLength < leastModulusLength) throw new Error(`an RSA key has ${modulusLength} bits`)
+    return key
   } catch (thrown) {
     const ofToken =
       thrown instanceof errors.JWKSNoMatchingKey ||
       thrown instanceof errors.JWKSMultipleMatchingKeys ||
       thrown instanceof errors.JOSENotSupported
-    // An unreadable key in the set is a fault of the issuer.
+    // An unreadable or weak key in the set is a fault of the issuer.
     throw ofToken ? thrown : fail('DEPENDENCY.unavailable', { cause: thrown })
   }
 }

@@ -78,25 +78,33 @@ export function tokenVerifier(
   /** Returns whether the same verification would succeed again. Its other checks do not depend on time or keys. */
   async function isStillValid({ caller, keySet, keys, at }: VerifiedToken, now: number, budget: Budget) {
     const expires = Number(caller.claims.exp)
-    return (await keySet.get(budget)) === keys && at <= now && expires > Math.floor(now / 1000) - tolerance
+    if (at > now || expires <= Math.floor(now / 1000) - tolerance) return false
+    // If they cannot be loaded, the next verification says whose fault it is.
+    return (await keySet.get(budget).catch(() => null)) === keys
   }
 
   async function verifyToken(token: string, now: number, budget: Budget): Promise<VerifiedToken> {
     if (!token.split('.').every(isBase64Url)) throw invalidToken()
     // The unverified issuer only selects the keys that verify the signature.
-    const known = issuers.get(String(decodeJwt(token).iss))
+    const { iss } = decodeJwt(token)
+    const known = typeof iss === 'string' ? issuers.get(iss) : undefined
     if (!known) throw invalidToken()
     const { issuer, keySet } = known
     let keys: LocalKeySet | undefined
     const keyOf: JWTVerifyGetKey = async (header, jws) => {
-      keys = await keySet.get(budget).catch(issuer.tenants ? notOfService : undefined)
-      try {
-        return await keyIn(keys, header, jws)
-      } catch (thrown) {
-        if (!(thrown instanceof errors.JWKSNoMatchingKey)) throw thrown
-        // The issuer may have a new key.
-        keys = await keySet.renew(budget).catch(notOfService)
+      const keyFrom = async (loading: Promise<LocalKeySet>) => {
+        keys = await loading
         return keyIn(keys, header, jws)
+      }
+      try {
+        return await keyFrom(keySet.get(budget))
+      } catch (thrown) {
+        // The issuer may have a new key.
+        if (thrown instanceof errors.JWKSNoMatchingKey) {
+          return keyFrom(keySet.renew(budget)).catch(notOfService)
+        }
+        if (issuer.tenants) notOfService(thrown)
+        throw thrown
       }
     }
     const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
@@ -146,7 +154,7 @@ function bearerToken(authorization: string | undefined): string {
 
 /**
  * Throws the failure of a renewal, or of the issuer of some tenants. Anyone can send tokens with unknown keys, or with the name of an
- * issuer, while it is unavailable: neither may raise alarms or stop deployments.
+ * issuer that is unavailable or publishes bad keys: neither may raise alarms or stop deployments.
  */
 function notOfService(cause: unknown): never {
   throw cause instanceof Failure ? fail(cause.code, { cause, causedByCaller: true }) : cause
@@ -165,7 +173,8 @@ const foreignClaims = ['at_hash', 'c_hash', 's_hash', 'events']
  * same type, but they have no scopes. Only the type `at+jwt` says that a token is for access (RFC 9068). A token with `cnf` is
  * valid only with a proof that its sender holds a key (DPoP, mTLS), and this service checks none.
  */
-function checkAccess(claims: JWTPayload, typ: string | undefined, { types, claims: paths }: Issuer): void {
+function checkAccess(claims: JWTPayload, typ: unknown, { types, claims: paths }: Issuer): void {
+  if (typ !== undefined && typeof typ !== 'string') throw invalidToken()
   const type = typ === undefined ? null : mediaType(typ)
   if (!types.some((one) => (one === null ? null : mediaType(one)) === type)) throw invalidToken()
   if ([...foreignClaims, 'cnf'].some((name) => Object.hasOwn(claims, name))) throw invalidToken()
