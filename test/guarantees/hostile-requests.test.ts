@@ -1,9 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { SignJWT } from 'jose'
+import { routes } from '#functions/routes.ts'
+import { pathOf, type Route } from '#shared/platform/request/route.ts'
+import { validCall, withQuery } from '#test/support/examples.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Call, type Service, startService } from '#test/support/service.ts'
 import { localSettings, signingKey } from '#test/support/settings.ts'
+import { signed } from '#test/support/signed-events.ts'
+import { signedByStripe } from '#test/support/stripe-events.ts'
+
+interface Parameter {
+  $ref?: string
+  in?: string
+  name?: string
+}
+const openapi: {
+  paths: Record<string, Record<string, { parameters?: Parameter[] }>>
+  components: { parameters: Record<string, Parameter> }
+} = JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
 
 let service: Service
 beforeAll(async () => {
@@ -104,3 +121,58 @@ describe('the credential of a request is refused, whatever it contains:', () => 
     )
   })
 })
+
+describe('a request gets a status below 500, whatever its query, headers and body contain:', () => {
+  const as = { tenant: 'acme', role: 'Admin', scope: 'codes:read codes:write' }
+  const text = fc.oneof(
+    fc.constantFrom('', '*', '"1"', '1,2', '-1', '1e9', 'null', '{}', '%', '%00', 'a.b', 'eyJ9', 'true'),
+    fc.string({ unit: 'binary', maxLength: 40 }),
+  )
+  /** Returns at most two of these names, each with any text. */
+  const named = (names: readonly string[]) =>
+    fc.dictionary(fc.constantFrom('unknown', ...names), text, { maxKeys: 2 })
+  /** Returns bodies like a valid one. */
+  function bodiesLike(valid: unknown): fc.Arbitrary<string | undefined> {
+    if (valid === undefined) return fc.constant(undefined)
+    const isJson = typeof valid !== 'string' || valid.startsWith('{')
+    if (!isJson) return text
+    const fields = typeof valid === 'string' ? JSON.parse(valid) : valid
+    return fc.oneof({ weight: 4, arbitrary: someOf(fields) }, json).map((body) => JSON.stringify(body))
+  }
+  const signatureOf = ({ auth, signer }: Route, body = '') => {
+    if (auth !== 'signature') return {}
+    return signer ? signedByStripe(body) : signed(body, { id: crypto.randomUUID() })
+  }
+
+  test.each(routes.map(({ route }) => route))('$operation', async (route) => {
+    const valid: Call = {
+      ...(await validCall(route, service, 'acme')),
+      ...(route.auth === 'bearer' && { as }),
+    }
+    service.headersRead.clear()
+    await service.call(valid)
+    const headersRead = [...service.headersRead].filter((name) => name !== 'authorization')
+    await fc.assert(
+      fc.asyncProperty(
+        named(queryNames(route)),
+        named(headersRead),
+        bodiesLike(valid.body),
+        async (query, headers, body) => {
+          const sent = { ...valid, path: withQuery(valid.path, query), ...(body !== undefined && { body }) }
+          const all = { ...valid.headers, ...signatureOf(route, body), ...headers }
+          expect(await statusOf({ ...sent, headers: all })).toBeLessThan(500)
+        },
+      ),
+      runs(500),
+    )
+  })
+})
+
+/** Returns the names of the query parameters of an operation. */
+function queryNames({ method, path }: Route): string[] {
+  const { paths, components } = openapi
+  const { parameters = [] } = paths[pathOf({ path }, service.settings)]?.[method.toLowerCase()] ?? {}
+  return parameters
+    .map((one) => (one.$ref ? components.parameters[one.$ref.split('/').at(-1) ?? ''] : one))
+    .flatMap((one) => (one?.in === 'query' && one.name ? [one.name] : []))
+}
