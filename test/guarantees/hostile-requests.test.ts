@@ -8,7 +8,7 @@ import { pathOf, type Route } from '#shared/platform/request/route.ts'
 import { validCall, withQuery } from '#test/support/examples.ts'
 import { runs } from '#test/support/runs.ts'
 import { type Call, type Service, startService } from '#test/support/service.ts'
-import { localSettings, signingKey } from '#test/support/settings.ts'
+import { localSettings, profile, signingKey } from '#test/support/settings.ts'
 import { signed } from '#test/support/signed-events.ts'
 import { signedByStripe } from '#test/support/stripe-events.ts'
 
@@ -24,7 +24,8 @@ const openapi: {
 
 let service: Service
 beforeAll(async () => {
-  service = await startService()
+  const settings = profile('shared/settings/profiles/local.json', { 'imports.inProgressPerTenant': 1000 })
+  service = await startService({ settings })
 })
 
 /** Sends a request. A failure of the service throws. */
