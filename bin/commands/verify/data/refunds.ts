@@ -58,7 +58,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         break
       }
       case 'charge_lock':
-        for (const id of [item.refund_id, ...((item.also_paid ?? []) as string[])])
+        for (const id of [item.refund_id, ...((item.also_held_by ?? []) as string[])])
           state(tenant, `refund/${id}`, { kind: 'lock' })
         break
       case 'audit': {
