@@ -212,12 +212,17 @@ function totalsOf(pairs: readonly Pair[]): CurrencyTotal[] {
     return total
   }
   for (const { providerRefund, ledger } of pairs) {
-    if (providerRefund?.status === 'succeeded')
+    const [entry] = ledger.entries
+    if (providerRefund?.status === 'succeeded' && !isOfAnother(providerRefund, entry))
       totalOf(providerRefund.currency).provider += providerRefund.amount
     // The ledger's entries belong to its own payout.
     if (providerRefund && isFurtherPayout(providerRefund, ledger)) continue
-    const [entry] = ledger.entries
     if (entry) totalOf(entry.currency ?? 'unknown').ledger += netOf(ledger.entries)
   }
   return [...totals.values()]
+}
+
+/** Returns whether the payout of an entry names another refund, in whose pair it is counted. */
+function isOfAnother({ refundId }: ProviderRefund, entry: LedgerEntry | undefined): boolean {
+  return entry !== undefined && refundId !== undefined && isId(refundId) && refundId !== entry.refund_id
 }

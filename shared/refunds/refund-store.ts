@@ -95,15 +95,18 @@ export function ledgerWrites(before: Refund, after: Refund): Write[] {
 interface ChargeLock extends Item {
   /** The refund that has locked the charge. */
   refund_id: string
-  /** Refunds that were paid late while another one had locked the charge. The first of them gets a lock that is removed. */
-  also_paid?: readonly string[]
+  /**
+   * Refunds that were paid late, or adopted, while another one had locked the charge. Once that one fails or is reversed, the
+   * first of them has the lock.
+   */
+  also_held_by?: readonly string[]
   /** The change of a refund that wrote the lock. No two changes are equal, so it detects concurrent ones. */
   changed_by: string
 }
 
 /**
- * Writes the lock on a charge that a change of its refund requires: a refund that failed or was reversed removes its
- * lock, and one that is paid late takes it, as soon as no other refund has it. One that is pending takes only a free lock.
+ * Writes the lock on a charge that a change of its refund requires: a refund that failed or was reversed no longer holds the
+ * lock, and one that is paid or adopted does. The lock is removed once no refund holds it.
  */
 export async function chargeLockWrites(
   refund: Refund,
@@ -112,23 +115,22 @@ export async function chargeLockWrites(
   if (settings['refunds.policy'] === 'within_charge') return []
   const key = chargeLockKey(refund)
   const lock = (await table.get(key)) as ChargeLock | undefined
-  const [isPaid, isPending] = [refund.status === 'succeeded', refund.status === 'pending']
-  if (!lock) return isPaid || isPending ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
-  if (isPending) return []
-  const { refund_id, also_paid = [], changed_by } = lock
-  const before = [refund_id, ...also_paid]
-  const after = isPaid ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)
+  const isHolder = refund.status === 'succeeded' || refund.status === 'pending'
+  if (!lock) return isHolder ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
+  const { refund_id, also_held_by = [], changed_by } = lock
+  const before = [refund_id, ...also_held_by]
+  const after = isHolder ? [...new Set([...before, refund.id])] : before.filter((one) => one !== refund.id)
   if (after.length === before.length) return []
   const [holder, ...others] = after
   if (holder === undefined) return [remove(key, { changed_by }, 'TRANSIENT.error')]
-  const item = { ...newChargeLock(refund), refund_id: holder, also_paid: others }
+  const item = { ...newChargeLock(refund), refund_id: holder, also_held_by: others }
   return [replace(item, { changed_by }, 'TRANSIENT.error')]
 }
 
 /** Returns the refunds that have locked a charge. */
 export async function lockHoldersOf(refund: Refund, table: Table): Promise<string[]> {
   const lock = (await table.get(chargeLockKey(refund))) as ChargeLock | undefined
-  return lock ? [lock.refund_id, ...(lock.also_paid ?? [])] : []
+  return lock ? [lock.refund_id, ...(lock.also_held_by ?? [])] : []
 }
 
 function newChargeLock(refund: Refund): ChargeLock {

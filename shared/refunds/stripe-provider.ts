@@ -64,11 +64,9 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     find(request, budget) {
       const remaining = remainingTime(budget, clock)
       return readWithRetries(options, budget, async (call) => {
-        const { account, chargeId: charge, providerRefundId } = request
-        // Its owner can edit the metadata of a payout.
+        const { chargeId: charge, providerRefundId } = request
         if (providerRefundId !== undefined) {
-          const found = stripe.refunds.retrieve(providerRefundId, {}, { stripeAccount: account, ...call })
-          const payout = await found.catch(absent)
+          const payout = await payoutById(request, providerRefundId, { stripe, call })
           return payout && providerOutcome(payout, false)
         }
         const refund = await findPayout(request, { charge }, { stripe, call, remaining })
@@ -98,10 +96,25 @@ async function askOnce(
   request: ProviderRequest,
   { clock, ...attempt }: StripeAttempt & { clock: Clock },
 ): Promise<ProviderOutcome | EarlierUse> {
-  const { requestedSince, mayBeLost, chargeId: charge } = request
+  const { requestedSince, mayBeLost, chargeId: charge, providerRefundId } = request
   const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
-  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt).catch(absent)
+  if (keyIsKnown) return createRefund(attempt.stripe, request, attempt.call)
+  const accepted = providerRefundId && (await payoutById(request, providerRefundId, attempt))
+  if (accepted) return { ...providerOutcome(accepted, true), lookedUp }
+  const paid = await findPayout(request, { charge }, attempt).catch(absent)
   return paid ? outcomeFor(request, paid) : createRefund(attempt.stripe, request, attempt.call)
+}
+
+/**
+ * Returns the payout of a refund that Stripe has accepted, whatever became of its metadata, which the owner of the account can edit.
+ * @throws StripeError
+ */
+async function payoutById(
+  { account }: ProviderRequest,
+  id: string,
+  { stripe, call }: Omit<StripeAttempt, 'remaining'>,
+): Promise<Stripe.Refund | undefined> {
+  return stripe.refunds.retrieve(id, {}, { stripeAccount: account, ...call }).catch(absent)
 }
 
 /**

@@ -394,11 +394,54 @@ test.each(['pending', 'succeeded'] as const)(
   },
 )
 
-test('a pending payout that is adopted leaves the lock of another refund', async () => {
+async function fail({ id }: Refund): Promise<void> {
+  const refund = (await findRefund(runtime.table, tenant, id)) as Refund
+  const context = { ...runtime, now: runtime.clock.now(), alert: () => {} }
+  await apply(runtime, (await settleRefund(refund, { status: 'failed' }, context)).effects)
+}
+
+test('a pending payout that is adopted and then fails leaves its charge free', async () => {
   runtime = memoryRuntime({ 'refunds.policy': 'once_per_charge' })
-  const other = newRefund()
-  await store(other)
-  pay(newRefund(), { status: 'pending' })
-  expect(await adopt()).toMatchObject([{ status: 'pending' }])
-  expect(itemsOf('charge_lock')).toMatchObject([{ refund_id: other.id }])
+  const refund = newRefund()
+  pay(refund, { status: 'pending' })
+  await adopt()
+  await fail(refund)
+  expect(itemsOf('charge_lock')).toEqual([])
+})
+
+describe('a pending payout that is adopted while another refund has locked its charge', () => {
+  let other: Refund
+  let adopted: Refund
+  beforeEach(async () => {
+    runtime = memoryRuntime({ 'refunds.policy': 'once_per_charge' })
+    other = newRefund({ request_name: 'another' })
+    await store(other)
+    adopted = newRefund()
+    pay(adopted, { status: 'pending' })
+    await adopt()
+  })
+
+  const holders = () => itemsOf('charge_lock').map(({ refund_id }) => refund_id)
+
+  test('leaves the lock to that one', () => {
+    expect(holders()).toEqual([other.id])
+  })
+
+  test('has the lock once that one fails', async () => {
+    await fail(other)
+    expect(holders()).toEqual([adopted.id])
+  })
+
+  test('leaves the lock to that one when it fails', async () => {
+    await fail(adopted)
+    expect(holders()).toEqual([other.id])
+  })
+
+  test.each([
+    ['first', () => [adopted, other]],
+    ['last', () => [other, adopted]],
+  ])('leaves the charge free once both have failed, itself %s', async (_, order) => {
+    for (const refund of order()) await fail(refund)
+    expect(holders()).toEqual([])
+  })
 })

@@ -142,6 +142,11 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const promise = 'a lock on a charge belongs to a paid refund'
       return { items: [...failed, lock], promise, about: `refund/${sk}`, settings }
     },
+    'a pending refund that does not lock its charge': () => {
+      const about = `refund/${first('refund', waiting).id}`
+      const settings = { ...localSettings, 'refunds.policy': 'once_per_charge' as const }
+      return { items: whole, promise: 'a pending refund locks its charge', about, settings }
+    },
     'a payout without its audit record': () => {
       const about = `refund/${paidRefund().id}`
       const items = without(auditOf(about, 'refund_succeeded'))

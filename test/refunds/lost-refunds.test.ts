@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { adoptPayouts, missingPayouts } from '#bin/commands/refunds/adopt-payouts.ts'
 import { endpoint } from '#functions/refunds/create-refund/endpoint.ts'
-import { timestamp } from '#shared/platform/base/clock.ts'
+import { startBudget, timestamp } from '#shared/platform/base/clock.ts'
 import { fingerprint, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { type Outcome, runOnce } from '#shared/platform/idempotency/run-once.ts'
 import { openWork, type RequestContext } from '#shared/platform/request/context.ts'
@@ -8,6 +9,7 @@ import type { Endpoint } from '#shared/platform/request/endpoint.ts'
 import { recordExpiry, runOf } from '#shared/platform/request/execution.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import { stripeRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import type { PaymentProvider } from '#shared/refunds/payment-provider.ts'
 import { claimKey, claimPayout } from '#shared/refunds/payout-claim.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
@@ -297,6 +299,17 @@ async function book(providerRefundId: string, { isNamed = true } = {}): Promise<
   return settled.refund
 }
 
+/** Adopts all payouts that the table has lost. */
+async function adoptLost(): Promise<void> {
+  const { settings, table, clock } = runtime
+  const { endpoint: address } = fakeProvider
+  const providerRefunds = stripeRefunds({ apiKey, endpoint: address, attemptMilliseconds: 2000, clock })
+  const operator = { table, clock, name: 'jane' }
+  const adopting = { operator, providerRefunds, budget: startBudget(clock, hours(1)), settings }
+  const range = { tenant, accounts: ['acct_acme'], from: clock.now() - hours(1), to: clock.now() + 1000 }
+  for await (const _ of adoptPayouts(tenant, await missingPayouts(range, adopting), adopting));
+}
+
 test('a refund of a charge that may be refunded once is answered with the one that a command has booked', async () => {
   useSettings({ 'refunds.policy': 'once_per_charge' })
   await paid()
@@ -306,6 +319,18 @@ test('a refund of a charge that may be refunded once is answered with the one th
   expect(await paid()).toBe(booked.id)
   await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
   expectOneRefund(booked.id)
+})
+
+test('a refund that a command has booked as pending is the answer, too, although another one has locked the charge', async () => {
+  useSettings({ 'refunds.policy': 'once_per_charge' })
+  charge = `ch_pending_${charge}`
+  const lost = await paid()
+  loseAll({ marked: true })
+  fakeProvider.faults = () => answered(error(503, {}))
+  await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+  fakeProvider.faults = () => undefined
+  await adoptLost()
+  expect(await paid()).toBe(lost)
 })
 
 describe('a charge that may be refunded once', () => {

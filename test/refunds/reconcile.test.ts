@@ -102,6 +102,24 @@ describe('a payout that two refunds have', () => {
   })
 })
 
+describe('the payout of a refund whose metadata names', () => {
+  async function totals(refundId: string, ...more: ProviderRefund[]) {
+    const id = idAt(start + 1)
+    providerRefunds.push(payoutOf(id, { refundId }), ...more)
+    for (const one of [id, ...more.map(({ refundId: other }) => String(other))]) await book(one)
+    return (await compare()).flatMap((part) => part.totals)
+  }
+
+  test('another refund is counted once', async () => {
+    const other = idAt(start + 2)
+    expect(await totals(other, payoutOf(other))).toEqual([{ currency: 'EUR', provider: 1400, ledger: 1400 }])
+  })
+
+  test('no refund is counted', async () => {
+    expect(await totals('order-1')).toEqual([{ currency: 'EUR', provider: 700, ledger: 700 }])
+  })
+})
+
 describe('a range', () => {
   test('without refunds has no differences', async () => {
     expect(await compare()).toEqual([

@@ -224,6 +224,14 @@ describe('a refund that is requested again after the provider may have forgotten
     expect(paidFor(asked)).toHaveLength(1)
   })
 
+  test('is found by the id of its payout, whatever became of the metadata', async () => {
+    const asked = request()
+    const first = (await refund(asked)) as { providerRefundId: string }
+    Object.assign(paidFor(asked)[0] ?? {}, { metadata: {} })
+    const accepted = { ...asked, providerRefundId: first.providerRefundId }
+    expect(await refund(accepted, { clock: later() })).toEqual({ ...first, replayed: true, lookedUp: true })
+  })
+
   test('is not looked up before', async () => {
     const asked = request({ requestedSince: days(2) })
     const count = fakeProvider.calls.length

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
+import { route } from '#functions/webhooks/receive-stripe-event/route.ts'
 import { newId, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { findAccount, readCurrent } from '#shared/refunds/accounts.ts'
 import { makeRefund, type Refund } from '#shared/refunds/refund.ts'
@@ -125,6 +126,13 @@ describe('POST /v1/webhooks/stripe', () => {
     await send(event)
     const item = await service.table.get(inboxKey(event.id, 'stripe'))
     expect(JSON.stringify(item)).not.toContain('Jane')
+  })
+
+  test('takes the example of its description for the report of a refund', async () => {
+    const event = { ...(route.example?.(settings, 'application/json') as StripeEvent), id: `evt_${tenant}` }
+    await send(event)
+    const item = await service.table.get(inboxKey(event.id, 'stripe'))
+    expect(JSON.parse(String(item?.event))).toMatchObject({ data: { refund: { id: 're_1' } } })
   })
 
   test('rejects an event that is not a snapshot', async () => {

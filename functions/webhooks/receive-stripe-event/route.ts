@@ -29,7 +29,11 @@ export const route = defineRoute({
         amount: 500,
         currency: 'eur',
         status: 'succeeded',
-        metadata: { refund_id: '01a1fd42-cae3-848a-b36e-b4be13e97000', tenant_id: 'acme' },
+        metadata: {
+          refund_id: '01a1fd42-cae3-848a-b36e-b4be13e97000',
+          tenant_id: 'acme',
+          request: 'ZrAd5bLyJWb6WyJkhAXr3oOJvvCS9VyLqQHnVqzBXkM',
+        },
       },
     },
   }),

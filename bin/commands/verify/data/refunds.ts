@@ -58,7 +58,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         break
       }
       case 'charge_lock':
-        for (const id of [item.refund_id, ...((item.also_paid ?? []) as string[])])
+        for (const id of [item.refund_id, ...((item.also_held_by ?? []) as string[])])
           state(tenant, `refund/${id}`, { kind: 'lock' })
         break
       case 'audit': {
@@ -121,9 +121,12 @@ export const refundPromise: SharedPromise<RefundFact> = {
         'nothing is pending forever',
         "it lacks facts of the provider's, and has no entry among unsettled-refund",
       )
+    if (settings['refunds.policy'] === 'within_charge') return
     const isHolder = facts.some(({ kind }) => kind === 'lock')
-    if (isHolder && settings['refunds.policy'] === 'once_per_charge' && /failed|reversed/.test(status))
+    if (isHolder && /failed|reversed/.test(status))
       broken('a lock on a charge belongs to a paid refund', `it is ${status}, and locks its charge`)
+    if (!isHolder && status === 'pending')
+      broken('a pending refund locks its charge', 'it is pending, and does not lock its charge')
   },
 }
 

@@ -54,7 +54,7 @@ function idsIn(entity: Entity, item: Item): string[] {
     }
     case 'ledger':
     case 'charge_lock':
-      return [String(item.refund_id), ...((item.also_paid ?? []) as string[])]
+      return [String(item.refund_id), ...((item.also_held_by ?? []) as string[])]
     case 'code_lock':
       return [String(item.code_id)]
     case 'cart':
