@@ -27,6 +27,8 @@ const batch = 25
 const batchBytes = 3_000_000
 /** How often a purge looks whether imports and refunds have ended, in milliseconds. */
 const pollMilliseconds = 5000
+/** The action in the audit records of a purge. The first one says that it was started. */
+export const purgeAction = 'tenant.purge'
 /** The number of deleted items of each entity. */
 type Deleted = Partial<Record<Entity, number>>
 
@@ -191,7 +193,7 @@ function begin(tenant: string): Change {
 }
 
 function auditOf(operator: Operator, tenant: string, after: Record<string, unknown>): Change {
-  return auditOfOperator(operator, tenant, { action: 'tenant.purge', target: 'tenant', after })
+  return auditOfOperator(operator, tenant, { action: purgeAction, target: 'tenant', after })
 }
 
 /** Deletes the items of a partition. Each batch is counted in the transaction that deletes it. */
