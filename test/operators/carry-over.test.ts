@@ -8,7 +8,7 @@ import type { Operator } from '#bin/commands/stack/operator-audit.ts'
 import { blockTenant, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
-import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
+import { deleteTenant, progressKey } from '#bin/commands/tenants/purge-tenant.ts'
 import { cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
@@ -422,6 +422,14 @@ describe('a tenant whose name was given away after the purge', () => {
     const { source, target, kept } = await tablesAfterPurge()
     await carry(source, target)
     expect(await keptIn(target)).toEqual(keysOf(kept))
+  })
+
+  test('has no purge in progress if its purge had begun at the time of the restore', async () => {
+    const { source, target } = await tablesAfterPurge()
+    const { table } = operatorOf(target)
+    await table.put({ item: { ...progressKey('reused') }, condition: 'none' })
+    await carry(source, target)
+    expect(await table.get(progressKey('reused'))).toBeUndefined()
   })
 
   test('has the data of a new owner who came before the time of the restore', async () => {

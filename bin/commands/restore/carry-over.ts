@@ -18,7 +18,7 @@ import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 import { operatorOn } from '../stack/operator.ts'
 import type { Operator } from '../stack/operator-audit.ts'
-import { purgeAction, purgedEntities } from '../tenants/purge-tenant.ts'
+import { progressKey, purgeAction, purgedEntities } from '../tenants/purge-tenant.ts'
 import { kindsOf, prefixOf } from './carried.ts'
 import {
   type Copying,
@@ -164,6 +164,8 @@ export async function carryOver({
     const restored = new Set<string>(kindsOf('restored'))
     let removed = 0
     for (const entity of entities) await Promise.all(partitionsOf(tenant, entity).map(purgePartition))
+    // A purge that had begun at the time of the restore has ended.
+    await writeAll(copying, [removeRequest(progressKey(tenant))])
     if (removed > 0) done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })
 
     async function purgePartition(partition: string): Promise<void> {
@@ -197,7 +199,7 @@ function isEndOfPurge({ pk, action, after }: Item): boolean {
   return (
     ownerOf(pk).kind === 'audit' &&
     action === purgeAction &&
-    (after as { state?: string })?.state !== 'started'
+    (after as { state?: string } | undefined)?.state !== 'started'
   )
 }
 

@@ -184,7 +184,7 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
 }
 
 /** The item that counts what a purge has deleted, until the purge ends. It is in no partition of the tenant. */
-function progressKey(tenant: string): Key {
+export function progressKey(tenant: string): Key {
   return { pk: `purge#${tenant}`, sk: 'purge' }
 }
 
