@@ -5,10 +5,10 @@ import { createApiKey, revokeApiKey, rotateApiKey } from '#bin/commands/api-keys
 import { liftHold, setHold } from '#bin/commands/holds/legal-holds.ts'
 import { assertRestoredFrom, carryOver, carryOverOf } from '#bin/commands/restore/carry-over.ts'
 import type { Operator } from '#bin/commands/stack/operator-audit.ts'
-import { blockTenant } from '#bin/commands/tenants/block-tenant.ts'
+import { blockTenant, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
-import { deleteTenant } from '#bin/commands/tenants/purge-tenant.ts'
+import { deleteTenant, progressKey } from '#bin/commands/tenants/purge-tenant.ts'
 import { cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
@@ -382,5 +382,59 @@ describe('what people decided after the time of the restore', () => {
   test('comes with the mark of a restored table', () => {
     expect(mark?.at).toBeGreaterThan(Date.now() - 600_000)
     expect(mark?.at).toBeLessThanOrEqual(Date.now())
+  })
+})
+
+describe('a tenant whose name was given away after the purge', () => {
+  const [restored, erased] = [0, 1].map((n) => itemAt('order', `2026-01-31T11:00:0${n}Z`).sk) as [
+    string,
+    string,
+  ]
+  const orderOf = (id: string): Item => ({
+    ...keyOf('reused', 'order', id),
+    ...{ id, tenant_id: 'reused', version: 1, cart_id: 'cart-1' },
+  })
+  const cart: Item = { ...keyOf('reused', 'cart', 'cart-1'), cart_id: 'cart-1' }
+  /** Purges in the source what both tables have, and gives the name to another owner. */
+  const tablesAfterPurge = async () => {
+    const source = await createTable()
+    const target = await createTable()
+    const now = operatorOf(source)
+    for (const { table } of [now, operatorOf(target)])
+      for (const item of [orderOf(restored), cart]) await table.put({ item, condition: 'none' })
+    await blockTenant(now, 'reused')
+    await deleteTenant(now, 'reused', { withAudit: false })
+    await unblockTenant(now, 'reused')
+    const key = await createApiKey(now, { tenant: 'reused', name: 'new', scopes: ['codes:read'] })
+    const delivery = { ...keyOf('reused', 'delivery', firstIdAt(Date.now())) }
+    for (const item of [cart, orderOf(erased), delivery]) await now.table.put({ item, condition: 'none' })
+    await eraseOrder(now, 'reused', erased)
+    return {
+      source,
+      target,
+      kept: [keyOf('reused', 'api_key', key.key_id), keyOf('reused', 'order', erased), delivery],
+    }
+  }
+  const keptIn = async (target: string) =>
+    keysOf((await itemsOf(target)).filter(({ pk }) => pk.includes('#reused#') && !pk.startsWith('audit#')))
+
+  test('has nothing of its old owner, and what is carried over of the new one', async () => {
+    const { source, target, kept } = await tablesAfterPurge()
+    await carry(source, target)
+    expect(await keptIn(target)).toEqual(keysOf(kept))
+  })
+
+  test('has no purge in progress if its purge had begun at the time of the restore', async () => {
+    const { source, target } = await tablesAfterPurge()
+    const { table } = operatorOf(target)
+    await table.put({ item: { ...progressKey('reused') }, condition: 'none' })
+    await carry(source, target)
+    expect(await table.get(progressKey('reused'))).toBeUndefined()
+  })
+
+  test('has the data of a new owner who came before the time of the restore', async () => {
+    const { source, target } = await tablesAfterPurge()
+    await carry(source, target, new Date())
+    expect(await keptIn(target)).toEqual(expect.arrayContaining(keysOf([cart, orderOf(restored)])))
   })
 })

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { operatorOn } from '#bin/commands/stack/operator.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 
 const arn = 'arn:aws:sts::111122223333:assumed-role/commerce-operators/jane'
@@ -47,4 +48,21 @@ describe('the operator in the audit', () => {
     const access = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1' }
     expect((await operatorOn({ outputs, access })).name).toBe(userInfo().username)
   })
+})
+
+test('an operator may use the table hours after the command began', async () => {
+  const dynamodb = await startHttpServer((request, response) => {
+    request.resume()
+    response.setHeader('content-type', 'application/x-amz-json-1.0')
+    response.end('{}')
+  })
+  const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' }
+  const access = { endpoint: dynamodb.url, region: 'us-east-1', credentials }
+  const { table } = await operatorOn({ outputs, access })
+  const later = jest.spyOn(systemClock, 'now').mockReturnValue(Date.now() + 5 * 3_600_000)
+  const read = table.get({ pk: 'order#acme#0', sk: '1' }).finally(() => {
+    later.mockRestore()
+    return dynamodb.stop()
+  })
+  await expect(read).resolves.toBeUndefined()
 })

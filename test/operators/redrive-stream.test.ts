@@ -4,10 +4,12 @@ import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'
+import { inboxKey } from '#shared/webhooks/inbox.ts'
 import type { Call } from '#test/faults/faults.ts'
 import { fakeSentAt } from '#test/support/fake-queue.ts'
 import { naming } from '#test/support/naming.ts'
-import { handleReceived, receiveEvent } from '#test/support/received-events.ts'
+import { placeOrder } from '#test/support/place-order.ts'
+import { handleReceived, receiveEvent, sendEvent } from '#test/support/received-events.ts'
 import { eventOf } from '#test/support/signed-events.ts'
 import { around, messageOf, startRedriving } from './redriving.ts'
 
@@ -365,6 +367,21 @@ describe('a time without dead letters', () => {
     const waiting = await receive()
     await redriveWindow(around('2026-01-10T12:00:00.000Z'), 'tasks')
     expect(queued).toContain(waiting)
+  })
+
+  test('queues an event that a restored table has as received, although it was handled since', async () => {
+    const order = (await placeOrder(service, 'restored')).json
+    const event = eventOf('order.paid', { id: order.id, tenant_id: 'restored' })
+    await sendEvent(service, event)
+    const restored = await service.table.getMany([
+      keyOf('restored', 'order', order.id),
+      inboxKey(event.event_id),
+    ])
+    await handleReceived(service, event.event_id)
+    for (const item of restored) await service.table.put({ item, condition: 'none' })
+    await redriveWindow(around('2026-01-10T12:00:00.000Z'), 'tasks')
+    const [again = ''] = queued.filter((body) => body === event.event_id)
+    expect(await handleReceived(service, again)).toBe('handled')
   })
 })
 

@@ -9,7 +9,7 @@ import { type CurrencyTotal, reconcile, type Sources } from '#shared/refunds/rec
 import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../../cli/options.ts'
-import { commandMilliseconds, type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
+import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
 
 /** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {
@@ -32,6 +32,9 @@ interface ComparisonSummary extends Pick<ComparedRange, 'tenant' | 'accounts' | 
   totals: CurrencyTotal[]
 }
 
+/** The time limit of a comparison, which reads all refunds of an account at the provider. */
+const comparisonMilliseconds = 3_600_000
+
 /** Opens the table of a deployment and the refunds of its payment provider. */
 export async function openSources(stack: DeployedStack, settings: Settings): Promise<Sources> {
   const provider = settings['refunds.provider']
@@ -43,7 +46,11 @@ export async function openSources(stack: DeployedStack, settings: Settings): Pro
     clock: systemClock,
     secret: () => paymentsSecret(stack),
   })
-  return { table: openTable(stack), providerRefunds, budget: startBudget(systemClock, commandMilliseconds) }
+  return {
+    table: openTable(stack),
+    providerRefunds,
+    budget: startBudget(systemClock, comparisonMilliseconds),
+  }
 }
 
 /** Compares the ledger of a tenant with the payment provider of a deployment, in each account that the tenant has or had. */

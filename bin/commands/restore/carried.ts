@@ -56,7 +56,8 @@ const ways: Readonly<Record<PartitionKind, Way>> = {
   // Records of requests would answer 201 for an order that is gone. Those of refunds are replaced by the adoption.
   idempotency: 'restored',
   batch: 'restored',
-  // Received events are sent again by their senders, and then change what was restored.
+  // Events since then are sent again by their senders. Those that were handled since are queued again by a redrive of
+  // `tasks.enqueue`: their duplicates insert nothing.
   inbox: 'restored',
   // Imports since then are undone with their rows.
   operation: 'restored',

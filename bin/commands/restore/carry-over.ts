@@ -4,6 +4,7 @@ import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, minuteMilliseconds } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import {
+  type Entity,
   type Item,
   type Key,
   keyOf,
@@ -17,9 +18,18 @@ import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
 import { operatorOn } from '../stack/operator.ts'
 import type { Operator } from '../stack/operator-audit.ts'
-import { deleteTenant, purgedEntities } from '../tenants/purge-tenant.ts'
+import { progressKey, purgeAction, purgedEntities } from '../tenants/purge-tenant.ts'
 import { kindsOf, prefixOf } from './carried.ts'
-import { type Copying, hasItems, itemsAt, putOf, removeRequest, scanAll, writeAll } from './copying.ts'
+import {
+  type Copying,
+  hasItems,
+  itemsAt,
+  pagesOf,
+  putOf,
+  removeRequest,
+  scanAll,
+  writeAll,
+} from './copying.ts'
 
 interface CarryOver extends Copying {
   /** The operator on the target. */
@@ -55,6 +65,7 @@ export async function carryOver({
   const kept = new Set<string>()
   const copiedDeliveries = new Set<string>()
   let blocked: string[] = []
+  const purged = new Set<string>()
   const firstDelivery = firstIdAt(from.getTime() - deliveryMarginMilliseconds)
   const first: Partial<Record<PartitionKind, string>> = {
     // The audit record that sums equal denials has the time of its minute.
@@ -65,7 +76,8 @@ export async function carryOver({
 
   await scanAll(client, source, carriedItems(), copy)
   await scanAll(client, target, anyOf(kindsOf('now').map((kind) => ofKind(kind))), removeOthers)
-  for (const tenant of blocked) await repeatPurge(tenant)
+  for (const tenant of purged) await repeatPurge(tenant, purgedEntities(false))
+  for (const tenant of blocked) await repeatUnrecordedPurge(tenant)
   // The list of the restore lacks the subscribers since, and a list that is known to be empty is never made again.
   await operator.table.transact([forgetSubscribedTenants])
   await writeAll(copying, [putOf({ ...restoredKey, at: operator.clock.now() })])
@@ -92,6 +104,8 @@ export async function carryOver({
       count(item, 'copied')
       if (exact.has(ownerOf(item.pk).kind)) kept.add(item.pk + item.sk)
       if (item.pk === blockedTenantsKey.pk) blocked = item.tenants as string[]
+      // A purge in the minute before the time of the restore is no loss.
+      if (isEndOfPurge(item) && item.sk >= firstIdAt(from.getTime())) purged.add(ownerOf(item.pk).tenant)
     }
     report(`${[...done.values()].reduce((sum, { copied }) => sum + copied, 0)} items copied`)
   }
@@ -134,14 +148,36 @@ export async function carryOver({
     await writeAll(copying, [...keys.values()].map(removeRequest))
   }
 
-  /** Deletes a tenant that was purged since: a purge leaves its tenant blocked and without data. */
-  async function repeatPurge(tenant: string): Promise<void> {
+  /**
+   * Deletes a tenant that was purged since with its audit, of which no record is left: such a purge leaves its tenant
+   * blocked and without data.
+   */
+  async function repeatUnrecordedPurge(tenant: string): Promise<void> {
     const withAudit = !(await hasItems(client, source, partitionsOf(tenant, 'audit')))
     if ((await hasData(source, tenant, withAudit)) || !(await hasData(target, tenant, withAudit))) return
+    await repeatPurge(tenant, purgedEntities(withAudit))
+  }
+
+  /** Deletes what a tenant had before it was purged. What was copied is of the next owner of its name, and stays. */
+  async function repeatPurge(tenant: string, entities: readonly Entity[]): Promise<void> {
     report(`purging ${tenant}`)
-    const deleted = Object.values(await deleteTenant(operator, tenant, { withAudit }))
-    const removed = deleted.reduce((sum, number) => sum + number, 0)
-    done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })
+    const restored = new Set<string>(kindsOf('restored'))
+    let removed = 0
+    for (const entity of entities) await Promise.all(partitionsOf(tenant, entity).map(purgePartition))
+    // A purge that had begun at the time of the restore has ended.
+    await writeAll(copying, [removeRequest(progressKey(tenant))])
+    if (removed > 0) done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })
+
+    async function purgePartition(partition: string): Promise<void> {
+      for await (const page of pagesOf(client, target, partition)) {
+        const keys = page.map(({ pk, sk }) => ({ pk, sk }))
+        const copied = restored.has(ownerOf(partition).kind) ? [] : await itemsAt(client, source, keys)
+        const stays = new Set(copied.map(({ sk }) => sk))
+        const others = keys.filter(({ sk }) => !stays.has(sk))
+        await writeAll(copying, others.map(removeRequest))
+        removed += others.length
+      }
+    }
   }
 
   async function hasData(table: string, tenant: string, withAudit: boolean): Promise<boolean> {
@@ -156,6 +192,15 @@ export async function carryOver({
     counts[change] += 1
     done.set(kind, counts)
   }
+}
+
+/** Returns whether an item is the audit record of a purge that has deleted its tenant. */
+function isEndOfPurge({ pk, action, after }: Item): boolean {
+  return (
+    ownerOf(pk).kind === 'audit' &&
+    action === purgeAction &&
+    (after as { state?: string } | undefined)?.state !== 'started'
+  )
 }
 
 interface CopyFilter {

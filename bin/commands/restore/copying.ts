@@ -2,8 +2,10 @@ import {
   BatchGetCommand,
   BatchWriteCommand,
   type DynamoDBDocumentClient,
+  paginateQuery,
   paginateScan,
   QueryCommand,
+  type QueryCommandInput,
 } from '@aws-sdk/lib-dynamodb'
 import type { Item, Key } from '#shared/platform/table/keys.ts'
 
@@ -61,17 +63,30 @@ export async function hasItems(
 ): Promise<boolean> {
   const counts = await Promise.all(
     partitions.map(async (partition) => {
-      const ofPartition = {
-        TableName,
-        KeyConditionExpression: 'pk = :partition',
-        ExpressionAttributeValues: { ':partition': partition },
-        ConsistentRead: true,
-        Limit: 1,
-      }
-      return (await client.send(new QueryCommand(ofPartition))).Count ?? 0
+      const first = { ...queryOf(TableName, partition), Limit: 1 }
+      return (await client.send(new QueryCommand(first))).Count ?? 0
     }),
   )
   return counts.some((count) => count > 0)
+}
+
+/** Returns the items of a partition, page by page. */
+export async function* pagesOf(
+  client: DynamoDBDocumentClient,
+  TableName: string,
+  partition: string,
+): AsyncGenerator<Item[]> {
+  const pages = paginateQuery({ client }, queryOf(TableName, partition))
+  for await (const { Items = [] } of pages) yield Items as Item[]
+}
+
+function queryOf(TableName: string, partition: string): QueryCommandInput {
+  return {
+    TableName,
+    KeyConditionExpression: 'pk = :partition',
+    ExpressionAttributeValues: { ':partition': partition },
+    ConsistentRead: true,
+  }
 }
 
 /** The parts of a table that are read in parallel. */

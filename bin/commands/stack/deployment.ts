@@ -43,13 +43,13 @@ export function outputOf({ outputs }: DeployedStack, name: string): string {
   return value
 }
 
-/** The time limit of a command's work on a deployment. */
-export const commandMilliseconds = 3_600_000
-
-/** Opens the table of a deployment. @param units receives what the calls consume */
+/**
+ * Opens the table of a deployment. A command may read a large table for hours, so only the attempts of each call are limited.
+ * @param units receives what the calls consume
+ */
 export function openTable(stack: DeployedStack, units?: Units): Table {
   const client = new DynamoDBClient(stack.access)
-  const budget = startBudget(systemClock, commandMilliseconds)
+  const budget = startBudget(systemClock, Number.POSITIVE_INFINITY)
   const access = { clock: systemClock, budget, ...(units && { units }) }
   return dynamodbTable(client, outputOf(stack, 'TableName'), access)
 }

@@ -27,6 +27,8 @@ const batch = 25
 const batchBytes = 3_000_000
 /** How often a purge looks whether imports and refunds have ended, in milliseconds. */
 const pollMilliseconds = 5000
+/** The action in the audit records of a purge. The first one says that it was started. */
+export const purgeAction = 'tenant.purge'
 /** The number of deleted items of each entity. */
 type Deleted = Partial<Record<Entity, number>>
 
@@ -182,7 +184,7 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
 }
 
 /** The item that counts what a purge has deleted, until the purge ends. It is in no partition of the tenant. */
-function progressKey(tenant: string): Key {
+export function progressKey(tenant: string): Key {
   return { pk: `purge#${tenant}`, sk: 'purge' }
 }
 
@@ -191,7 +193,7 @@ function begin(tenant: string): Change {
 }
 
 function auditOf(operator: Operator, tenant: string, after: Record<string, unknown>): Change {
-  return auditOfOperator(operator, tenant, { action: 'tenant.purge', target: 'tenant', after })
+  return auditOfOperator(operator, tenant, { action: purgeAction, target: 'tenant', after })
 }
 
 /** Deletes the items of a partition. Each batch is counted in the transaction that deletes it. */
