@@ -9,7 +9,7 @@ import { directoryOf } from '../../local/local-service.ts'
 import { type Inspection, inspectionOf } from '../dead-letters/inspect-dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
 import { logsAt } from '../stack/log-query.ts'
-import { stackResources } from '../stack/stack-resources.ts'
+import { type StackResource, stackResources } from '../stack/stack-resources.ts'
 import { type SearchLogs, searchActivity, searchLogs } from './search-logs.ts'
 
 /** What questions read of a deployment: the local run, or a stack with the permissions of the caller. */
@@ -49,8 +49,16 @@ function activityOf({ access }: DeployedStack): string {
   return activityFile(directoryOf(Number(new URL(access.endpoint ?? '').port)))
 }
 
-/** Returns the names of the log groups of a stack. */
 async function logGroupsOf(name: string, { access }: DeployedStack): Promise<string[]> {
-  const resources = await stackResources(name, new CloudFormationClient(access))
-  return resources.filter(({ type }) => type === 'AWS::Logs::LogGroup').map(({ physicalId }) => physicalId)
+  return searchedLogGroups(name, await stackResources(name, new CloudFormationClient(access)))
+}
+
+/**
+ * Returns the log groups of a stack in which the service logs. The others, of the gateway's executions and of the web ACLs, have
+ * names that AWS prescribes, and AWS refuses a query for each log group that the caller may not query.
+ */
+export function searchedLogGroups(stack: string, resources: readonly StackResource[]): string[] {
+  return resources
+    .filter(({ type, physicalId }) => type === 'AWS::Logs::LogGroup' && physicalId.startsWith(`${stack}-`))
+    .map(({ physicalId }) => physicalId)
 }
