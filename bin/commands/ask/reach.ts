@@ -1,5 +1,4 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { codeHash } from '#shared/codes/code-audit.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Units } from '#shared/platform/base/units.ts'
@@ -9,6 +8,7 @@ import { directoryOf } from '../../local/local-service.ts'
 import { type Inspection, inspectionOf } from '../dead-letters/inspect-dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
 import { logsAt } from '../stack/log-query.ts'
+import { secretText } from '../stack/secret-text.ts'
 import { type StackResource, stackResources } from '../stack/stack-resources.ts'
 import { type SearchLogs, searchActivity, searchLogs } from './search-logs.ts'
 
@@ -36,10 +36,8 @@ export function reachOf(name: string | undefined, stack: DeployedStack): Reach {
         ? searchActivity(activityOf(stack))
         : searchLogs(() => logGroupsOf(name, stack), logsAt(stack.access)),
     async hashOfCode(tenant, text) {
-      const SecretId = outputOf(stack, 'CodesSecretArn')
-      const command = new GetSecretValueCommand({ SecretId })
-      const { SecretString = '' } = await new SecretsManagerClient(stack.access).send(command)
-      return codeHash(keyDerivation()(SecretString, 'codes'), tenant, text)
+      const secret = await secretText(outputOf(stack, 'CodesSecretArn'), stack.access)
+      return codeHash(keyDerivation()(secret, 'codes'), tenant, text)
     },
   }
 }
