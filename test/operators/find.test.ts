@@ -310,6 +310,18 @@ describe('find', () => {
     expect(JSON.stringify(timeline)).not.toContain('Jane')
   })
 
+  test('shows what the table knows if the logs cannot be searched, and says why', async () => {
+    const { json } = await placeOrder(service, 'acme')
+    const searchLogs = async () => Promise.reject(new Error('AccessDeniedException: not today'))
+    const { entries, read } = await find({ ...reach(), searchLogs }, json.id, { to: Date.now() + 60_000 })
+    expect([entries.length > 0, read.logs_failed]).toEqual([true, 'AccessDeniedException: not today'])
+  })
+
+  test('fails with the failure of the logs if nothing else is known', async () => {
+    const searchLogs = async () => Promise.reject(new Error('AccessDeniedException: not today'))
+    await expect(find({ ...reach(), searchLogs }, 'no-such')).rejects.toThrow('not today')
+  })
+
   test('fails if nothing is known, with the time in which it looked', async () => {
     await expect(found('no-such')).rejects.toThrow(/no-such from \d{4}-.*--tenant/)
   })
