@@ -8,6 +8,7 @@ import {
 } from 'aws-cdk-lib/cx-api'
 import { shardsVariable } from '#lib/functions/function-names.ts'
 import type { ShardSettings } from '#shared/platform/table/keys.ts'
+import { type Permissions, permissionsIn } from './lost-permissions.ts'
 import { recordedShards } from './recorded-shards.ts'
 
 /** The parts of a CloudFormation template that preflight compares. */
@@ -26,6 +27,8 @@ export interface SynthesizedStack {
   shards: ShardSettings
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
   gradual: boolean
+  /** Of its functions, in nested stacks, too. */
+  permissions: Permissions
   /** The concurrent executions that its functions reserve. */
   reserved: number
   /** The logical ids of the functions that `-c freeze` stops. */
@@ -47,8 +50,9 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
   const reserved = reservations.reduce((sum, [, executions]) => sum + executions, 0)
   const gradual = templates.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
   const shards = recordedShards(commonEnvironment(templates))
+  const permissions = permissionsIn(templates.map((text) => JSON.parse(text)))
   const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
-  return { name, ...environment, template: stack.template, shards, gradual, reserved, stopped }
+  return { name, ...environment, template: stack.template, shards, gradual, permissions, reserved, stopped }
 }
 
 /** Returns the templates of a stack and of its nested stacks, which are assets. The folder may have other stacks. */
