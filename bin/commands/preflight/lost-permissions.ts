@@ -1,8 +1,5 @@
 import type { Template } from './assembly.ts'
 
-/** What functions may do, by their logical ids: each text is an action and what it may be used on. */
-export type Permissions = ReadonlyMap<string, ReadonlySet<string>>
-
 interface PolicyStatement {
   Effect: string
   Action: string | string[]
@@ -10,12 +7,21 @@ interface PolicyStatement {
   Condition?: { 'ForAllValues:StringLike'?: { 'dynamodb:LeadingKeys'?: string[] } }
 }
 
-/** Returns the permissions of the functions in the templates of a stack and of its nested stacks. */
-export function permissionsIn(templates: readonly Template[]): Permissions {
-  return new Map(templates.flatMap(ofTemplate))
+/**
+ * Returns what functions that stay may no longer do, each as a part of a sentence.
+ * @param templates those of a stack and of its nested stacks
+ */
+export function lostPermissions(templates: readonly Template[], deployed: readonly Template[]): string[] {
+  const permissions = new Map(templates.flatMap(permissionsIn))
+  return deployed.flatMap(permissionsIn).flatMap(([id, before]) => {
+    const now = permissions.get(id)
+    const lost = now ? [...before].filter((one) => !now.has(one)) : []
+    return lost.length === 0 ? [] : [`${id.replace(/[0-9A-F]{8}$/, '')} may no longer use ${lost.join(', ')}`]
+  })
 }
 
-function ofTemplate({ Resources = {} }: Template): [id: string, permissions: Set<string>][] {
+/** Returns what each function may do, by its logical id: each text is an action and what it may be used on. */
+export function permissionsIn({ Resources = {} }: Template): [id: string, permissions: Set<string>][] {
   const policies = Object.values(Resources).filter(({ Type }) => Type === 'AWS::IAM::Policy')
   return Object.entries(Resources).flatMap(([id, { Type, Properties = {} }]) => {
     if (Type !== 'AWS::Lambda::Function') return []
@@ -40,13 +46,4 @@ function permissionsOf({ Effect, Action, Resource, Condition }: PolicyStatement)
 function textOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   return Object.values(value).map(textOf).filter(Boolean).join('.')
-}
-
-/** Returns what functions that stay may no longer do, each as a part of a sentence. */
-export function lostPermissions(permissions: Permissions, deployed: Permissions): string[] {
-  return [...deployed].flatMap(([id, before]) => {
-    const now = permissions.get(id)
-    const lost = now ? [...before].filter((one) => !now.has(one)) : []
-    return lost.length === 0 ? [] : [`${id.replace(/[0-9A-F]{8}$/, '')} may no longer use ${lost.join(', ')}`]
-  })
 }

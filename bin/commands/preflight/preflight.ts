@@ -14,7 +14,7 @@ import {
 import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
 import { nestedStacks, stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
-import { lostPermissions, type Permissions, permissionsIn } from './lost-permissions.ts'
+import { lostPermissions } from './lost-permissions.ts'
 import { existingIdentity, missingServices, unverifiedIdentity } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 import { replacedData } from './replaced-data.ts'
@@ -30,8 +30,8 @@ export interface PreflightClients extends Clients {
 /** The stack as it is deployed. */
 interface DeployedRelease {
   template: Template
-  /** Of its functions, in nested stacks, too. */
-  permissions: Permissions
+  /** This template, and those of its nested stacks. */
+  templates: readonly Template[]
   /** The name of the table. */
   table: string | undefined
   /** The release of the last deployment. */
@@ -73,8 +73,8 @@ const rules: readonly DeploymentRule[] = [
     if (!gradual || newer === undefined) return undefined
     return `the stack was rolled back from ${newer.release} to ${releases[at]?.release}, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass`
   },
-  function permissionsKept({ permissions, gradual }, deployed) {
-    const lost = lostPermissions(permissions, deployed.permissions)
+  function permissionsKept({ templates, gradual }, deployed) {
+    const lost = lostPermissions(templates, deployed.templates)
     if (!gradual || lost.length === 0) return undefined
     return `the release that serves runs under the new roles until all traffic has moved, and after a rollback: ${lost.join('; ')}. Keep what it uses for one more release, or synthesize with -c rollout=bypass`
   },
@@ -199,7 +199,7 @@ async function deployedRelease(name: string, using: PreflightClients): Promise<D
   const output = (key: string) => found.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue
   return {
     template: templates[0] ?? {},
-    permissions: permissionsIn(templates),
+    templates,
     table: output('TableName'),
     release: output('Release'),
     releases: releasesOf(functions),
