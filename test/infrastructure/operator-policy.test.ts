@@ -195,7 +195,7 @@ describe('a search of logs by a command', () => {
         propertiesOf(template, logicalId).LogGroupName ?? `commerce-prod-${logicalId}`
       return { type: 'AWS::Logs::LogGroup', logicalId, physicalId }
     })
-    return searchedLogGroups('commerce-prod', resources)
+    return searchedLogGroups(resources)
   }
 
   test.each(['operator-policy', 'console-policy'])('is within the log groups of %s', async (name) => {

@@ -48,15 +48,15 @@ function activityOf({ access }: DeployedStack): string {
 }
 
 async function logGroupsOf(name: string, { access }: DeployedStack): Promise<string[]> {
-  return searchedLogGroups(name, await stackResources(name, new CloudFormationClient(access)))
+  return searchedLogGroups(await stackResources(name, new CloudFormationClient(access)))
 }
 
-/**
- * Returns the log groups of a stack in which the service logs. The others, of the gateway's executions and of the web ACLs, have
- * names that AWS prescribes, and AWS refuses a query for each log group that the caller may not query.
- */
-export function searchedLogGroups(stack: string, resources: readonly StackResource[]): string[] {
+/** How the names of log groups begin in which the gateway and web ACLs log. AWS prescribes that. */
+const ofOthers = /^(API-Gateway-Execution-Logs_|aws-waf-logs-)/
+
+/** Returns the log groups of the service. AWS refuses a query for each group that the caller may not query. */
+export function searchedLogGroups(resources: readonly StackResource[]): string[] {
   return resources
-    .filter(({ type, physicalId }) => type === 'AWS::Logs::LogGroup' && physicalId.startsWith(`${stack}-`))
+    .filter(({ type, physicalId }) => type === 'AWS::Logs::LogGroup' && !ofOthers.test(physicalId))
     .map(({ physicalId }) => physicalId)
 }
