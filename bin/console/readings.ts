@@ -120,6 +120,7 @@ export async function readTimeline(
       ...(command !== undefined && { commands: [command] }),
     })),
     complete: read.complete,
+    logs_failed: read.logs_failed,
     units: read.units.read,
     calls: read.calls,
   }

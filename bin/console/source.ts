@@ -26,6 +26,8 @@ export interface Reading {
   entries: ConsoleEntry[]
   /** Whether nothing of the range is left. */
   complete: boolean
+  /** Why the logs were not searched, in a reading that has more than logs. */
+  logs_failed?: string | undefined
   /** Continues a reading that is not complete. A sample without a cursor cannot be continued. */
   cursor?: string | undefined
   /** The read units of the table. */

@@ -151,6 +151,7 @@ const procedures: readonly Statement[] = [
     Action: [
       'backup:DescribeRestoreJob',
       'backup:ListBackupJobs',
+      'backup:ListCopyJobs',
       'backup:ListRecoveryPointsByBackupVault',
       'backup:StartBackupJob',
       'backup:StartRestoreJob',

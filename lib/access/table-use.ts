@@ -1,4 +1,5 @@
-import { isForTenants, type Route, sumsDenials, takesSession } from '#shared/platform/request/route.ts'
+import { permissions } from '#shared/platform/identity/authorize.ts'
+import { isForTenants, type Route, sumsDenials } from '#shared/platform/request/route.ts'
 import { searchLimitTable } from '#shared/platform/request/search-limit.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
 import type { TableCall, TableUse } from '#shared/platform/table/table.ts'
@@ -25,9 +26,17 @@ export function tableUseOf(route: Route, settings: Settings): TableUse {
     table,
     ...(isForTenants(route) ? [{ get: ['blocked-tenants'] } as const] : []),
     ...(auth === 'bearer' ? [{ get: ['api_key'], put: ['audit'] } as const] : []),
-    ...(takesSession(route, settings) ? [{ get: ['session'] } as const] : []),
+    ...(isForSessions(route) ? [{ get: ['session'] } as const] : []),
     ...(sumsDenials(route) ? [{ put: ['rate'], update: ['rate', 'audit'] } as const] : []),
     ...(idempotency === 'none' ? [] : [{ get: ['idempotency'], put: ['idempotency'] } as const]),
     ...(isCounted ? [searchLimitTable] : []),
   ])
+}
+
+/**
+ * Returns whether the setting auth.sessionOperations may name it: a session is a Viewer. The role of a function also serves earlier
+ * releases, which may have named other operations.
+ */
+function isForSessions({ auth, access }: Route): boolean {
+  return auth === 'bearer' && (access === undefined || permissions[access].Viewer !== 'deny')
 }

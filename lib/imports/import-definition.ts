@@ -6,14 +6,11 @@ import { Construct } from 'constructs'
 import { chunksAtOnce, graceSeconds, type ImportStep, importSteps } from '#shared/imports/import.ts'
 import { importTimeoutSeconds } from '#shared/operations/end-abandoned.ts'
 
-/** The polling interval while an earlier import of the same file is running. */
-const sameFileSeconds = 5
-
 /**
- * The polling interval of a chunk while others write first. The history of a run holds 25,000 events, about ten for each
- * poll: more than the time limit of the workflow needs.
+ * The polling interval while an earlier import of the same file runs, and of a chunk while others write first. The history of a
+ * run holds 25,000 events, nine for each poll: more than the time limit of the workflow needs.
  */
-const writeRateSeconds = 30
+const pollSeconds = 30
 
 /**
  * The functions of steps have reserved concurrency. A throttled import takes longer but does not fail: only the time limit
@@ -56,8 +53,8 @@ export function importDefinition(
   }
   const choice = (id: string) => new sfn.Choice(states, id)
   const isNext = (name: string) => sfn.Condition.stringEquals('$.result.next', name)
-  const wait = (id: string, seconds: number) =>
-    new sfn.Wait(states, id, { time: sfn.WaitTime.duration(Duration.seconds(seconds)) })
+  const wait = (id: string) =>
+    new sfn.Wait(states, id, { time: sfn.WaitTime.duration(Duration.seconds(pollSeconds)) })
 
   const prepare = task('Prepare', 'prepare', '$.result')
   const importRows = task('ImportRows', 'rows', '$.result')
@@ -79,14 +76,14 @@ export function importDefinition(
 
   prepare.next(
     choice('IsPrepared')
-      .when(isNext('wait'), wait('WaitForSameFile', sameFileSeconds).next(prepare))
+      .when(isNext('wait'), wait('WaitForSameFile').next(prepare))
       .when(isNext('rows'), rows)
       .otherwise(end),
   )
   rows.itemProcessor(
     importRows.next(
       choice('IsImported')
-        .when(isNext('wait'), wait('WaitForWriteRate', writeRateSeconds).next(importRows))
+        .when(isNext('wait'), wait('WaitForWriteRate').next(importRows))
         // The table stores the result of each chunk: thousands of results exceed the size limit of a state.
         .otherwise(new sfn.Succeed(states, 'Imported', { outputPath: sfn.JsonPath.DISCARD })),
     ),

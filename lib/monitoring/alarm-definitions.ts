@@ -94,6 +94,14 @@ const protectionAlarms: readonly AlarmDefinition[] = [
     ],
     threshold: { measure: measures.recentWeeklyBackups, below: 1 },
   },
+  {
+    id: 'BackupCopyFailed',
+    impact:
+      'A backup was not copied into another vault. If the region or the account is lost, the changes since the latest copy are lost, too.',
+    act: 'The copy job says why: keptDays of the copy outside the limits of the lock of its vault, a key or a policy of that vault, or cross-account backup that is turned off. Fix that; the next backup is copied again.',
+    commands: ['aws backup list-copy-jobs --by-state FAILED --by-resource-type DynamoDB --max-results 5'],
+    threshold: { measure: measures.failedCopies, above: 0 },
+  },
 ]
 
 /** Every alarm of a stage that wakes somebody. The runbook lists them too. */

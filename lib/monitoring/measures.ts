@@ -27,7 +27,7 @@ export const sharedGraphs = {
   spillover: 'Calls beyond provisioned concurrency',
   blocked: 'Requests that the web ACL blocked',
   expiry: 'Days until a version of the managed rules expires',
-  backups: 'Completed backups',
+  backups: 'Backups',
   mail: 'Mail: bounce and complaint rates',
   errors: 'Functions without a route: errors',
   deadLetters: 'Dead letters',
@@ -214,6 +214,23 @@ export const completedBackups: Measure = {
     if (!backups || backups.completed) return undefined
     const dimensionsMap = { BackupVaultName: backups.vault.backupVaultName }
     return metric('AWS/Backup', 'NumberOfBackupJobsCompleted', {
+      dimensionsMap,
+      statistic: Stats.SUM,
+      period: hour,
+    })
+  },
+}
+
+/** The copies of backups in other vaults. AWS counts them by the vault of the backup. */
+export const failedCopies: Measure = {
+  text: 'failed copies of backups in an hour',
+  graph: sharedGraphs.backups,
+  label: 'failed copies',
+  period: hour,
+  metric({ backups, settings }) {
+    if (!backups || settings['storage.backups'].copies.length === 0) return undefined
+    const dimensionsMap = { BackupVaultName: backups.vault.backupVaultName }
+    return metric('AWS/Backup', 'NumberOfCopyJobsFailed', {
       dimensionsMap,
       statistic: Stats.SUM,
       period: hour,

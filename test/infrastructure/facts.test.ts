@@ -375,6 +375,10 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       ...{ MetricName: 'ApproximateNumberOfMessagesVisible', ...silence, EvaluationPeriods: 1 },
       ...{ Dimensions: [named('QueueName', '<CompletedBackups.QueueName>')], ...page },
     },
+    BackupCopyFailedAlarm: {
+      ...{ Namespace: 'AWS/Backup', MetricName: 'NumberOfCopyJobsFailed', Threshold: 0 },
+      ...{ Dimensions: [named('BackupVaultName', '<BackupVault.BackupVaultName>')], ...page },
+    },
   },
   dev: {
     Api: { 'Tags.1': undefined, ...tls },
@@ -466,4 +470,8 @@ test('on prod, the note of backups exists only without nightly ones, and only on
   const missing = ({ watch }: { watch: Template }) =>
     idsOf(watch, 'AWS::CloudWatch::Alarm').filter((id) => /BackupMissing/.test(id))
   expect([prod, weekly].map(missing)).toEqual([['BackupMissingAlarm'], ['WeeklyBackupMissingAlarm']])
+})
+
+test('on prod, a stage without copies of backups has no alarm on them', () => {
+  expect(idsOf(prod.watch, 'AWS::CloudWatch::Alarm')).not.toContain('BackupCopyFailedAlarm')
 })

@@ -400,6 +400,12 @@ const ofTheRest: readonly Failure[] = [
     ],
   },
   {
+    kind: 'A backup is not copied into another vault',
+    alarm: 'BackupCopyFailed',
+    minutes: 1,
+    signals: [{ metric: 'NumberOfCopyJobsFailed', at: (minute) => (minute === 0 ? 1 : 0) }],
+  },
+  {
     kind: 'The service stops sending to a subscriber',
     look: 'Alerts',
     reason: 'Only the owner of the subscriber can repair it, and its events are suspended.',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
+import { lostPermissions, permissionsIn } from '#bin/commands/preflight/lost-permissions.ts'
 import { functionOf, routes } from '#functions/routes.ts'
 import { corsPreflight, pascalCase, unknownRoute } from '#lib/functions/function-names.ts'
-import { idsOf, propertiesOf, resourcesOf, type Template, templatesOf } from './synthesis.ts'
+import { idsOf, propertiesOf, resourcesOf, synthesize, type Template, templatesOf } from './synthesis.ts'
 
 const { template, settings } = await templatesOf('prod')
 const { template: bypassing } = await templatesOf('prod', { bypassesRollout: true })
@@ -14,6 +15,23 @@ test('the gateway can invoke functions through their aliases only', () => {
     Properties.Principal === 'apigateway.amazonaws.com' ? [Properties.FunctionName] : [],
   )
   expect(permitted.sort()).toEqual(ids.map((id) => `<${id}Live>`).sort())
+})
+
+test('preflight finds what each function may do: at least to write its log', async () => {
+  const { stacks } = await synthesize('prod')
+  const permissions = Object.values(stacks).flatMap(permissionsIn)
+  const functions = Object.values(stacks).flatMap((one) => resourcesOf(one, 'AWS::Lambda::Function'))
+  const logging = permissions.filter(([, all]) => [...all].some((one) => one.startsWith('logs:PutLogEvents')))
+  expect(logging.map(([id]) => id).sort()).toEqual(functions.map(([id]) => id).sort())
+})
+
+test('preflight names a kind of items that a function may no longer use', async () => {
+  const limit = { limit: 9, windowSeconds: 60, per: 'tenant', counts: 'requests' }
+  const limited = await synthesize('prod', { changes: { 'limits.other': { 'orders.create': [limit] } } })
+  const { stacks } = await synthesize('prod', { changes: { 'limits.other': {} } })
+  expect(lostPermissions(Object.values(stacks), Object.values(limited.stacks))).toEqual([
+    expect.stringMatching(/^OrdersCreate may no longer use .*dynamodb:UpdateItem on rate#\*/),
+  ])
 })
 
 describe('a deployment', () => {

@@ -46,6 +46,12 @@ describe('the import workflow', () => {
     expect(ofChunk.Imported).toEqual({ Type: 'Succeed', OutputPath: null })
   })
 
+  test.each(['WaitForSameFile', 'WaitForWriteRate'])('times out before %s has filled its history', (name) => {
+    const { Seconds } = { ...states, ...ofChunk }[name]
+    const [eventsOfHistory, eventsOfPoll] = [25_000, 9]
+    expect((TimeoutSeconds / Seconds) * eventsOfPoll).toBeLessThan(eventsOfHistory)
+  })
+
   const machine = (kind: string, end: string) =>
     `arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:${kind}:commerce-prod-imports${end}`
   const { Statement: statements } = propertiesOf(template, 'ImportMachineRoleDefaultPolicy').PolicyDocument

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from '@jest/globals'
+import { searchedLogGroups } from '#bin/commands/ask/reach.ts'
 import { runbook } from '#bin/commands/deployment/runbook.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
 import { tenantPattern } from '#shared/platform/table/keys.ts'
@@ -182,6 +183,36 @@ describe('the policy of operators', () => {
   test('names the role of restores as the page creates it', () => {
     expect(operations).toContain('aws iam create-role --role-name commerce-restore ')
     expect(operations).toContain(':role/commerce-restore')
+  })
+})
+
+describe('a search of logs by a command', () => {
+  /** Returns the log groups of the stage that a command searches. A log group without a name gets one of CloudFormation. */
+  const searched = async () => {
+    const { template } = await templatesOf('prod')
+    const resources = idsOf(template, 'AWS::Logs::LogGroup').map((logicalId) => {
+      const physicalId: string =
+        propertiesOf(template, logicalId).LogGroupName ?? `commerce-prod-${logicalId}`
+      return { type: 'AWS::Logs::LogGroup', logicalId, physicalId }
+    })
+    return searchedLogGroups(resources)
+  }
+
+  test.each(['operator-policy', 'console-policy'])('is within the log groups of %s', async (name) => {
+    const [query] = statementsOf(`docs/examples/${name}.json`).filter(
+      ({ Action }) => Action === 'logs:StartQuery',
+    )
+    const allowed = [query?.Resource ?? []].flat().map((arn) => arn.replace(/.*:log-group:(.*)\*$/, '$1'))
+    const refused = (await searched()).filter((group) => !allowed.some((start) => group.startsWith(start)))
+    expect(refused).toEqual([])
+  })
+
+  test('covers every function', async () => {
+    const { template } = await templatesOf('prod')
+    const groups = idsOf(template, 'AWS::Lambda::Function').map((id) =>
+      String(propertiesOf(template, id).LoggingConfig?.LogGroup).replace(/<(.*)>/, 'commerce-prod-$1'),
+    )
+    expect(await searched()).toEqual(expect.arrayContaining(groups))
   })
 })
 

@@ -33,9 +33,12 @@ export const withDomain = {
 /** The settings of a stage whose only address is its domain. */
 export const behindDomain = { ...withDomain, 'api.gatewayAddress': 'closed' }
 
-/** The settings of a stage without nightly backups. */
+/** The settings of a stage without nightly backups, and with copies of the weekly ones. */
 export const withWeeklyBackups = {
-  'storage.backups': { keptDays: 0, weeklyKeptDays: 35, lock: null, copies: [] },
+  'storage.backups': {
+    ...{ keptDays: 0, weeklyKeptDays: 35, lock: null },
+    copies: [{ vaultArn: 'arn:aws:backup:eu-central-1:444455556666:backup-vault:copies', keptDays: 90 }],
+  },
 }
 
 /** The settings with which stage dev has what other stages have. */

@@ -47,6 +47,11 @@ const samples = new Map<PartitionKind, string>([
   ['subscribed-tenants', subscribedTenantsKey.pk],
 ])
 
+test('a function may read sessions, whatever auth.sessionOperations names: earlier releases have its role', () => {
+  const { table } = declaredUses({ ...settings, 'auth.sessionOperations': [] }).get('discount.verify') ?? {}
+  expect(table?.get).toContain('session')
+})
+
 describe.each(declared)('$name', ({ name, table, statements }) => {
   test.each(calls)('may %s the items that it declares, and no others', (call) => {
     const permitted = [...samples].filter(([, pk]) => allows(statements, actionOf[call], [pk]))

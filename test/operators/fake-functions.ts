@@ -37,8 +37,9 @@ export interface FakeFunctions {
   status: string | undefined
   /** The outputs of the stack, by name. */
   outputs: Record<string, string>
-  /** The template of the stack. */
+  /** The template of the stack, and that of its nested stack. */
   template: object
+  nested: object
   /** The templates of the other stacks, by name. */
   others: Record<string, object>
   /** The executions that all functions of the account may have, and what those outside of the stack reserve. */
@@ -123,7 +124,8 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     },
     GetTemplate({ StackName }) {
       const isOther = ['commerce-local', 'commerce-dev', 'commerce-staging'].includes(StackName)
-      const template = isOther ? fake.others[StackName] : fake.template
+      const own = StackName === 'nested' ? fake.nested : fake.template
+      const template = isOther ? fake.others[StackName] : own
       if (!template) throw awsError('ValidationError', `Stack with id ${StackName} does not exist`)
       return { TemplateBody: JSON.stringify(template) }
     },
@@ -225,6 +227,7 @@ export function fakeFunctions(names: readonly string[]): FakeFunctions {
     status: 'UPDATE_COMPLETE',
     outputs: {},
     template: {},
+    nested: {},
     others: {},
     quota: 1000,
     reservedByOthers: 0,

@@ -1,11 +1,14 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createApiKey } from '#bin/commands/api-keys/api-keys.ts'
 import { find, type Timeline } from '#bin/commands/ask/find.ts'
+import { reachOf } from '#bin/commands/ask/reach.ts'
 import type { LogLine } from '#bin/commands/ask/search-logs.ts'
 import { deadLettersAt } from '#bin/commands/dead-letters/dead-letters.ts'
+import { codeHash } from '#shared/codes/code-audit.ts'
 import { newDelivery } from '#shared/deliveries/delivery.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { logOf } from '#shared/platform/base/log.ts'
+import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import { publishedEvents } from '#shared/platform/events/outbox.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
 import { admin, codeCalls, editor, made } from '#test/codes/code-calls.ts'
@@ -22,7 +25,11 @@ import { reachTo } from './reach-to.ts'
 
 const provider = await startPaymentProvider()
 const dead = fakeQueue()
-const aws = await startFakeAws(dead.operations)
+const secret = 's'.repeat(64)
+const aws = await startFakeAws({
+  ...dead.operations,
+  'secretsmanager.GetSecretValue': () => ({ SecretString: `${secret}\n` }),
+})
 afterAll(() => Promise.all([provider.stop(), aws.stop()]))
 
 let service: Service
@@ -128,6 +135,13 @@ describe('find', () => {
     )
     expect(JSON.stringify(timeline)).not.toContain(other.id)
     expect(JSON.stringify(timeline)).not.toContain('SUMMER')
+  })
+
+  test('hashes the text of a code with the key of functions, also if its secret was stored from a file', async () => {
+    const stack = { outputs: { CodesSecretArn: 'arn:codes' }, access: aws.access }
+    expect(await reachOf('commerce-test', stack).hashOfCode('acme', 'SUMMER')).toBe(
+      codeHash(keyDerivation()(secret, 'codes'), 'acme', 'SUMMER'),
+    )
   })
 
   test('by its text shows a code, its soft delete and its other changes', async () => {
@@ -294,6 +308,18 @@ describe('find', () => {
       attempts: [{ status: 500, milliseconds: 7 }],
     })
     expect(JSON.stringify(timeline)).not.toContain('Jane')
+  })
+
+  test('shows what the table knows if the logs cannot be searched, and says why', async () => {
+    const { json } = await placeOrder(service, 'acme')
+    const searchLogs = async () => Promise.reject(new Error('AccessDeniedException: not today'))
+    const { entries, read } = await find({ ...reach(), searchLogs }, json.id, { to: Date.now() + 60_000 })
+    expect([entries.length > 0, read.logs_failed]).toEqual([true, 'AccessDeniedException: not today'])
+  })
+
+  test('fails with the failure of the logs if nothing else is known', async () => {
+    const searchLogs = async () => Promise.reject(new Error('AccessDeniedException: not today'))
+    await expect(find({ ...reach(), searchLogs }, 'no-such')).rejects.toThrow('not today')
   })
 
   test('fails if nothing is known, with the time in which it looked', async () => {

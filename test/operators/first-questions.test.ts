@@ -15,6 +15,12 @@ const now = Date.parse('2026-02-03T12:00:00Z')
 const vault = 'commerce-staging-1234'
 const provisioned = { 'limits.provisionedConcurrency': { 'orders.create': 2 } }
 const weeklyOnly = { 'storage.backups': { ...localSettings['storage.backups'], keptDays: 0 } }
+const copied = {
+  'storage.backups': {
+    ...localSettings['storage.backups'],
+    copies: [{ vaultArn: 'arn:aws:backup:eu-central-1:444455556666:backup-vault:copies', keptDays: 90 }],
+  },
+}
 const versions = localSettings['limits.webAcl'].managedRules
 
 let operations: Operations
@@ -52,7 +58,13 @@ beforeEach(() => {
     BlockedRequests: ['WebACL', 'Region', 'Rule'],
     NumberOfBackupJobsCompleted: ['BackupVaultName'],
   }
-  sums = { Invocations: 4, FailedInvocations: 0, NumberOfBackupJobsCompleted: 1 }
+  sums = {
+    Invocations: 4,
+    FailedInvocations: 0,
+    NumberOfBackupJobsCompleted: 1,
+    NumberOfCopyJobsCompleted: 1,
+    NumberOfCopyJobsFailed: 0,
+  }
   const summary = (ResourceType: string, LogicalResourceId: string, PhysicalResourceId: string) => ({
     ...{ ResourceType, LogicalResourceId, PhysicalResourceId },
   })
@@ -120,6 +132,7 @@ const others = async () =>
 test('a stage that does what the service expects has no question left but what it does not use', async () => {
   expect(await others()).toEqual([
     'not_needed Does the alarm: the stage has nightly backups',
+    'not_needed Does the alarm: storage.backups has no copies',
     'not_needed Does a deployment: limits.provisionedConcurrency is empty',
   ])
   expect(queried[0]).toBe('orders-log')
@@ -128,7 +141,7 @@ test('a stage that does what the service expects has no question left but what i
 test('a stage without web ACL, backups and provisioned concurrency is not asked about them', async () => {
   const { EventBusName, PublishedEventsDeadLettersUrl } = outputs
   changes.outputs = { EventBusName, PublishedEventsDeadLettersUrl }
-  expect((await asked()).filter(({ state }) => state === 'not_needed')).toHaveLength(8)
+  expect((await asked()).filter(({ state }) => state === 'not_needed')).toHaveLength(9)
 })
 
 test('a new stage answers later what needs a night, a Sunday, an event or a blocked request', async () => {
@@ -230,6 +243,15 @@ describe('an answer that differs says what to change:', () => {
       },
       '0 messages',
       'lib/data/backups.ts',
+    ],
+    [
+      'copies of backups are not counted by the vault of the backup',
+      () => {
+        changes.settings = { ...localSettings, ...copied }
+        sums.NumberOfCopyJobsCompleted = 0
+      },
+      '0 copy jobs',
+      'failedCopies',
     ],
     [
       'there are too many rate rules',

@@ -36,6 +36,8 @@ interface Synthesis {
   tableId?: string
   /** The record of storage.shards in its functions. */
   shards?: string
+  /** The actions of a function, and the keys of the items on which it may use them. */
+  may?: { actions: string[]; keys: string[] }
   /** Whether aliases move without CodeDeploy. */
   atOnce?: boolean
   /** The host name of the API. */
@@ -70,6 +72,25 @@ function templateOf(synthesis: Synthesis): object {
   }
 }
 
+/** Returns a function with its role, as in a nested stack. */
+function functionWith({ actions, keys }: { actions: string[]; keys: string[] }) {
+  const Condition = { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } }
+  const Statement = [
+    { Effect: 'Allow', Action: actions, Resource: { Ref: 'Table' }, Condition },
+    { Effect: 'Allow', Action: 'logs:PutLogEvents', Resource: { 'Fn::GetAtt': ['Log', 'Arn'] } },
+  ]
+  return {
+    OrdersRead12345678: {
+      Type: 'AWS::Lambda::Function',
+      Properties: { Role: { 'Fn::GetAtt': ['OrdersReadRole', 'Arn'] } },
+    },
+    OrdersReadPolicy: {
+      Type: 'AWS::IAM::Policy',
+      Properties: { Roles: [{ Ref: 'OrdersReadRole' }], PolicyDocument: { Statement } },
+    },
+  }
+}
+
 /** Writes an assembly with a nested stack, as `cdk synth` does. The folder also has another stage. */
 function synthesize(options: Synthesis) {
   const {
@@ -78,6 +99,7 @@ function synthesize(options: Synthesis) {
     atOnce = false,
     stopped = [],
     reserved,
+    may,
   } = options
   const write = (file: string, content: object) => writeFileSync(join(folder, file), JSON.stringify(content))
   const isStopped = { Type: 'AWS::Lambda::Function', Properties: { ReservedConcurrentExecutions: 0 } }
@@ -93,6 +115,7 @@ function synthesize(options: Synthesis) {
         ...(reserved !== undefined && {
           Function: { Type: 'AWS::Lambda::Function', Properties: { ReservedConcurrentExecutions: reserved } },
         }),
+        ...(may && functionWith(may)),
         ...Object.fromEntries(frozen.map((id) => [id, isStopped])),
         ...(record && { Shards: { Properties: { Environment: { Variables: { STORAGE_SHARDS: record } } } } }),
       },
@@ -375,6 +398,36 @@ describe('a deployment is refused', () => {
       aws.template = templateOf({ resources: { Data: { Type } } })
       const reasons = await check({ restored: 'restored-1', resources: { Other: { Type } }, ...rollout })
       expect(reasons).toContainEqual(expect.stringMatching(naming(`${Type} Data`)))
+    })
+  })
+
+  describe('with a gradual rollout that takes a permission from a function:', () => {
+    const both = ['dynamodb:GetItem', 'dynamodb:PutItem']
+    const before = { actions: both, keys: ['order#*', 'session#*'] }
+    beforeEach(() => {
+      deploy('v1')
+      aws.nested = { Resources: functionWith(before) }
+    })
+
+    test.each([
+      [
+        'an action',
+        { ...before, actions: ['dynamodb:GetItem'] },
+        'PutItem on order#* … PutItem on session#*',
+      ],
+      ['a kind of items', { ...before, keys: ['order#*'] }, 'GetItem on session#* … PutItem on session#*'],
+    ])('%s', async (_, may, lost) => {
+      expect(await check({ may })).toEqual([
+        expect.stringMatching(naming(`OrdersRead … ${lost} … -c rollout=bypass`)),
+      ])
+    })
+
+    test.each<[string, Synthesis]>([
+      ['it gains one instead', { may: { ...before, keys: [...before.keys, 'refund#*'] } }],
+      ['the function is removed', {}],
+      ['CodeDeploy is bypassed', { may: { ...before, keys: [] }, atOnce: true }],
+    ])('not if %s', async (_, options) => {
+      expect(await check(options)).toEqual([])
     })
   })
 

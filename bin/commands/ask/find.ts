@@ -53,6 +53,8 @@ export interface Timeline {
     calls: number
     /** Whether everything of the time was read. If not, this is a sample. */
     complete: boolean
+    /** Why the logs were not searched. Then only the table and the dead letters were read. */
+    logs_failed?: string
   }
 }
 
@@ -120,6 +122,7 @@ class Search {
   #isKey = false
   #calls = 0
   #complete = true
+  #logsFailure: Error | undefined
 
   constructor(reach: Reach, what: string, { from, to = Date.now(), tenant }: FindOptions) {
     this.#reach = reach
@@ -207,10 +210,11 @@ class Search {
     this.#others.push(...own.map((line) => entryOfLetter(line, command)))
   }
 
-  /** @throws NothingFoundError */
+  /** @throws NothingFoundError, or why the logs were not searched if nothing else is known */
   timeline(): Timeline {
     const entries = [...this.#entries()].toSorted((one, other) => (one.at < other.at ? -1 : 1))
     if (entries.length === 0) {
+      if (this.#logsFailure) throw this.#logsFailure
       const { from, to } = this.#time
       const time = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`
       const advice =
@@ -232,7 +236,8 @@ class Search {
     // What is found by its tenant only was not read.
     const complete = this.#complete && tenants.length < 2
     const read = { units: this.#units, calls: this.#calls, complete }
-    return { found, entries, read }
+    const failure = this.#logsFailure && { logs_failed: this.#logsFailure.message }
+    return { found, entries, read: { ...read, ...failure } }
   }
 
   /** Says what a text without an item is. */
@@ -271,10 +276,10 @@ class Search {
 
   async #searchLogs(anyOf: readonly string[]): Promise<void> {
     if (anyOf.length === 0) return
-    const { lines, calls, complete } = await this.#reach.searchLogs({
-      ...this.#time,
-      anyOf,
-      limit: mostLogLines,
+    const search = { ...this.#time, anyOf, limit: mostLogLines }
+    const { lines, calls, complete } = await this.#reach.searchLogs(search).catch((thrown: Error) => {
+      this.#logsFailure = thrown
+      return { lines: [], calls: 0, complete: false }
     })
     this.#calls += calls
     this.#complete &&= complete

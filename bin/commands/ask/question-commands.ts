@@ -48,7 +48,8 @@ function defineFind(define: Define): void {
       }
       const isOfSeveral = new Set(found.map((one) => one.tenant)).size > 1
       const advice = isOfSeveral ? 'name one of the tenants with --tenant' : 'name a shorter time'
-      if (!read.complete) console.error(`This is a sample: ${advice} to see all.`)
+      if (read.logs_failed !== undefined) console.error(`The logs were not searched: ${read.logs_failed}`)
+      else if (!read.complete) console.error(`This is a sample: ${advice} to see all.`)
       if (verbose) console.error(`${read.units.read} read units, ${read.calls} calls of CloudWatch Logs`)
     })
 }

@@ -1,5 +1,4 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation'
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { codeHash } from '#shared/codes/code-audit.ts'
 import { keyDerivation } from '#shared/platform/base/secrets.ts'
 import type { Units } from '#shared/platform/base/units.ts'
@@ -9,7 +8,8 @@ import { directoryOf } from '../../local/local-service.ts'
 import { type Inspection, inspectionOf } from '../dead-letters/inspect-dead-letters.ts'
 import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
 import { logsAt } from '../stack/log-query.ts'
-import { stackResources } from '../stack/stack-resources.ts'
+import { secretText } from '../stack/secret-text.ts'
+import { type StackResource, stackResources } from '../stack/stack-resources.ts'
 import { type SearchLogs, searchActivity, searchLogs } from './search-logs.ts'
 
 /** What questions read of a deployment: the local run, or a stack with the permissions of the caller. */
@@ -36,10 +36,8 @@ export function reachOf(name: string | undefined, stack: DeployedStack): Reach {
         ? searchActivity(activityOf(stack))
         : searchLogs(() => logGroupsOf(name, stack), logsAt(stack.access)),
     async hashOfCode(tenant, text) {
-      const SecretId = outputOf(stack, 'CodesSecretArn')
-      const command = new GetSecretValueCommand({ SecretId })
-      const { SecretString = '' } = await new SecretsManagerClient(stack.access).send(command)
-      return codeHash(keyDerivation()(SecretString, 'codes'), tenant, text)
+      const secret = await secretText(outputOf(stack, 'CodesSecretArn'), stack.access)
+      return codeHash(keyDerivation()(secret, 'codes'), tenant, text)
     },
   }
 }
@@ -49,8 +47,16 @@ function activityOf({ access }: DeployedStack): string {
   return activityFile(directoryOf(Number(new URL(access.endpoint ?? '').port)))
 }
 
-/** Returns the names of the log groups of a stack. */
 async function logGroupsOf(name: string, { access }: DeployedStack): Promise<string[]> {
-  const resources = await stackResources(name, new CloudFormationClient(access))
-  return resources.filter(({ type }) => type === 'AWS::Logs::LogGroup').map(({ physicalId }) => physicalId)
+  return searchedLogGroups(await stackResources(name, new CloudFormationClient(access)))
+}
+
+/** How the names of log groups begin in which the gateway and web ACLs log. AWS prescribes that. */
+const ofOthers = /^(API-Gateway-Execution-Logs_|aws-waf-logs-)/
+
+/** Returns the log groups of the service. AWS refuses a query for each group that the caller may not query. */
+export function searchedLogGroups(resources: readonly StackResource[]): string[] {
+  return resources
+    .filter(({ type, physicalId }) => type === 'AWS::Logs::LogGroup' && !ofOthers.test(physicalId))
+    .map(({ physicalId }) => physicalId)
 }

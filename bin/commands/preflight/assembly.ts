@@ -22,6 +22,8 @@ export interface SynthesizedStack {
   /** Of the profile; absent for the local stage, which runs where it is deployed. */
   environment?: { account: string; region: string }
   template: Template
+  /** This template, and those of its nested stacks. */
+  templates: readonly Template[]
   /** The setting storage.shards, as its functions record it. */
   shards: ShardSettings
   /** Whether CodeDeploy moves aliases: neither `-c rollout=bypass` nor `-c freeze` was given. */
@@ -41,14 +43,15 @@ export function synthesizedStack(folder: string, name: string): SynthesizedStack
     throw new Error(`${folder} has no stack ${name}: its stacks are ${names}`)
   }
   const { account, region } = stack.environment
-  const templates = templatesOf(stack, folder)
+  const texts = templatesOf(stack, folder)
+  const templates = texts.map((text): Template => JSON.parse(text))
   const reservations = templates.flatMap(reservationsIn)
   const stopped = reservations.flatMap(([id, executions]) => (executions === 0 ? [id] : []))
   const reserved = reservations.reduce((sum, [, executions]) => sum + executions, 0)
-  const gradual = templates.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
-  const shards = recordedShards(commonEnvironment(templates))
+  const gradual = texts.some((text) => text.includes('"CodeDeployLambdaAliasUpdate"'))
+  const shards = recordedShards(commonEnvironment(texts))
   const environment = account === UNKNOWN_ACCOUNT ? {} : { environment: { account, region } }
-  return { name, ...environment, template: stack.template, shards, gradual, reserved, stopped }
+  return { name, ...environment, template: stack.template, templates, shards, gradual, reserved, stopped }
 }
 
 /** Returns the templates of a stack and of its nested stacks, which are assets. The folder may have other stacks. */
@@ -63,8 +66,7 @@ function templatesOf(stack: CloudFormationStackArtifact, folder: string): string
 }
 
 /** Returns the reserved concurrent executions of functions by their logical id. A stopped function reserves none. */
-function reservationsIn(text: string): [id: string, executions: number][] {
-  const { Resources = {} } = JSON.parse(text) as Template
+function reservationsIn({ Resources = {} }: Template): [id: string, executions: number][] {
   return Object.entries(Resources).flatMap(([id, { Properties }]) => {
     const executions = Properties?.ReservedConcurrentExecutions
     return typeof executions === 'number' ? [[id, executions] as const] : []

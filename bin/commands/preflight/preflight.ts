@@ -12,8 +12,9 @@ import {
   type Version,
 } from '../deployment/releases.ts'
 import { provisionedIn } from '../freeze/provisioned-concurrency.ts'
-import { stackResources } from '../stack/stack-resources.ts'
+import { nestedStacks, stackResources } from '../stack/stack-resources.ts'
 import type { SynthesizedStack, Template } from './assembly.ts'
+import { lostPermissions } from './lost-permissions.ts'
 import { existingIdentity, missingServices, unverifiedIdentity } from './needed-services.ts'
 import { missedBy, recordedShards } from './recorded-shards.ts'
 import { replacedData } from './replaced-data.ts'
@@ -29,6 +30,8 @@ export interface PreflightClients extends Clients {
 /** The stack as it is deployed. */
 interface DeployedRelease {
   template: Template
+  /** This template, and those of its nested stacks. */
+  templates: readonly Template[]
   /** The name of the table. */
   table: string | undefined
   /** The release of the last deployment. */
@@ -69,6 +72,11 @@ const rules: readonly DeploymentRule[] = [
     const newer = releases.slice(0, Math.max(at, 0)).find(({ rolled_back }) => rolled_back)
     if (!gradual || newer === undefined) return undefined
     return `the stack was rolled back from ${newer.release} to ${releases[at]?.release}, and CodeDeploy refuses to move aliases that a rollback moved. Synthesize with -c rollout=bypass`
+  },
+  function permissionsKept({ templates, gradual }, deployed) {
+    const lost = lostPermissions(templates, deployed.templates)
+    if (!gradual || lost.length === 0) return undefined
+    return `the release that serves runs under the new roles until all traffic has moved, and after a rollback: ${lost.join('; ')}. Keep what it uses for one more release, or synthesize with -c rollout=bypass`
   },
   function readsFirst({ shards }, { shards: { live } }) {
     const missed = live.map((one) => missedBy(one, [shards])).find((reason) => reason !== undefined)
@@ -187,15 +195,26 @@ async function deployedRelease(name: string, using: PreflightClients): Promise<D
   const functions = await releasedFunctions(name, using)
   const kept = functions.flatMap(({ versions }) => versions)
   const live = functions.flatMap((one) => one.versions.filter(({ number }) => one.live.includes(number)))
-  const { TemplateBody = '{}' } = await using.cloudFormation.send(new GetTemplateCommand({ StackName: name }))
+  const templates = await deployedTemplates(name, using)
   const output = (key: string) => found.Outputs?.find(({ OutputKey }) => OutputKey === key)?.OutputValue
   return {
-    template: JSON.parse(TemplateBody),
+    template: templates[0] ?? {},
+    templates,
     table: output('TableName'),
     release: output('Release'),
     releases: releasesOf(functions),
     shards: { live: live.map(shardsOfVersion), kept: kept.map(shardsOfVersion) },
   }
+}
+
+/** Returns the template of a stack, and those of its nested stacks. */
+async function deployedTemplates(name: string, { cloudFormation }: Clients): Promise<Template[]> {
+  const templates: Template[] = []
+  for (const StackName of [name, ...(await nestedStacks(name, cloudFormation))]) {
+    const { TemplateBody = '{}' } = await cloudFormation.send(new GetTemplateCommand({ StackName }))
+    templates.push(JSON.parse(TemplateBody))
+  }
+  return templates
 }
 
 function shardsOfVersion({ environment }: Version): ShardSettings {

@@ -1,4 +1,3 @@
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { dayMilliseconds, startBudget, systemClock, timestamp } from '#shared/platform/base/clock.ts'
 import { Failure } from '#shared/platform/base/failure.ts'
 import type { Table } from '#shared/platform/table/table.ts'
@@ -10,6 +9,7 @@ import { newestCompared } from '#shared/refunds/reconcile-daily.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import { UsageError } from '../../cli/options.ts'
 import { type DeployedStack, openTable, outputOf } from '../stack/deployment.ts'
+import { secretText } from '../stack/secret-text.ts'
 
 /** A time range of the refunds of a tenant, in milliseconds since 1970. */
 export interface ComparedRange {
@@ -44,7 +44,7 @@ export async function openSources(stack: DeployedStack, settings: Settings): Pro
       'refunds.provider': { ...provider, endpoint: stack.providerUrl ?? provider.endpoint },
     },
     clock: systemClock,
-    secret: () => paymentsSecret(stack),
+    secret: () => secretText(outputOf(stack, 'PaymentsSecretArn'), stack.access),
   })
   return {
     table: openTable(stack),
@@ -143,12 +143,4 @@ function addedTotals(sums: readonly CurrencyTotal[], more: readonly CurrencyTota
     provider: totals.reduce((sum, { provider }) => sum + provider, 0),
     ledger: totals.reduce((sum, { ledger }) => sum + ledger, 0),
   }))
-}
-
-async function paymentsSecret(stack: DeployedStack): Promise<string> {
-  const SecretId = outputOf(stack, 'PaymentsSecretArn')
-  const { SecretString = '' } = await new SecretsManagerClient(stack.access).send(
-    new GetSecretValueCommand({ SecretId }),
-  )
-  return SecretString
 }

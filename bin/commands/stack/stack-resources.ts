@@ -23,6 +23,15 @@ export async function stackResources(
   return found
 }
 
+/** Returns the ids of the nested stacks of a stack. */
+export async function nestedStacks(StackName: string, client: CloudFormationClient): Promise<string[]> {
+  const found: string[] = []
+  for await (const page of paginateListStackResources({ client }, { StackName }))
+    for (const { ResourceType, PhysicalResourceId: id = '' } of page.StackResourceSummaries ?? [])
+      if (ResourceType === 'AWS::CloudFormation::Stack') found.push(id, ...(await nestedStacks(id, client)))
+  return found
+}
+
 /** Returns the names at AWS of the functions of a stack, by their names in the service. */
 export function functionNamesOf(resources: readonly StackResource[]): (name: string) => string {
   const byId = new Map(

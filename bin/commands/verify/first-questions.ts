@@ -271,6 +271,23 @@ const questions: readonly AwsQuestion[] = [
       }),
   },
   {
+    question: 'Does the alarm BackupCopyFailed see copies of backups?',
+    expected: 'copy jobs by the name of the vault of the stack, after the first copy',
+    otherwise: 'correct failedCopies in lib/monitoring/measures.ts',
+    ask: (stack) =>
+      withBackups(stack, async (BackupVaultName) => {
+        if (stack.settings['storage.backups'].copies.length === 0)
+          return { state: 'not_needed', answer: 'storage.backups has no copies' }
+        const from = stack.now - 7 * dayMilliseconds
+        const sumOf = (metric: string) =>
+          metricSum(stack, { namespace: 'AWS/Backup', metric, dimensions: { BackupVaultName }, from })
+        if ((await sumOf(backupsCompleted.MetricName)) === 0)
+          return { state: 'not_yet', answer: 'no backup was made' }
+        const copies = (await sumOf('NumberOfCopyJobsCompleted')) + (await sumOf('NumberOfCopyJobsFailed'))
+        return compared(copies > 0, `${copies} copy jobs`)
+      }),
+  },
+  {
     question: 'Do the nightly and the weekly rule make one backup on Sundays?',
     expected: '1 on the last Sunday',
     otherwise:

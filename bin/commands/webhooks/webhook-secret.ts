@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import {
-  GetSecretValueCommand,
   PutSecretValueCommand,
   SecretsManagerClient,
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager'
 import { signingKeys } from '#shared/platform/identity/signature.ts'
+import { secretText } from '../stack/secret-text.ts'
 
 interface Stack {
   access: SecretsManagerClientConfig
@@ -19,10 +19,11 @@ type Sender = 'partners' | 'stripe'
 const outputsOf = { partners: 'WebhooksSecretArn', stripe: 'StripeWebhooksSecretArn' } as const
 
 /** Returns the secret that signs webhooks: one key, or several that are separated by spaces. The first one signs. */
-export async function signingSecret(stack: Stack, sender: Sender = 'partners'): Promise<string> {
-  const { secrets, SecretId } = secretOf(stack, sender)
-  const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }))
-  return SecretString
+export async function signingSecret(
+  { access, outputs }: Stack,
+  sender: Sender = 'partners',
+): Promise<string> {
+  return secretText(outputs[outputsOf[sender]], access)
 }
 
 /** Stores the secret that signs webhooks. Functions accept a new key after 30 seconds at most, and a dropped one for the time of the setting secrets.maxAgeSeconds. */
@@ -35,8 +36,8 @@ export async function storeSigningSecret(
   // Their form after that is Stripe's own.
   else if (!SecretString.startsWith('whsec_'))
     throw new Error('the secret of a webhook endpoint at Stripe starts with whsec_')
-  const { secrets, SecretId } = secretOf(stack, sender)
-  await secrets.send(new PutSecretValueCommand({ SecretId, SecretString }))
+  const SecretId = stack.outputs[outputsOf[sender]]
+  await new SecretsManagerClient(stack.access).send(new PutSecretValueCommand({ SecretId, SecretString }))
 }
 
 /** Stores the first key alone, at the end of a rotation. @returns how many keys were dropped */
@@ -50,8 +51,4 @@ export async function dropOldKeys(stack: Stack, sender?: Sender): Promise<number
 /** Returns a new random key. */
 export function newSigningKey(): string {
   return `whsec_${randomBytes(32).toString('base64')}`
-}
-
-function secretOf({ access, outputs }: Stack, sender: Sender) {
-  return { secrets: new SecretsManagerClient(access), SecretId: outputs[outputsOf[sender]] }
 }

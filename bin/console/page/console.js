@@ -183,7 +183,8 @@ function describeReading(list, count) {
   const needsTenant = readable === 'with a tenant' && !selected.tenant
   const texts = []
   if (reading) texts.push(`${count} read: ${costOf(reading)}.`)
-  if (reading?.complete) texts.push('These are all.')
+  if (reading?.logs_failed) texts.push(`The logs were not searched: ${reading.logs_failed}`)
+  else if (reading?.complete) texts.push('These are all.')
   else if (isMore && reading && !reading.cursor)
     texts.push('This is a sample, the newest: choose a shorter time or a filter.')
   else if (isMore) texts.push(`The newest ${count} are shown.`)

@@ -62,7 +62,7 @@ export const deployment = {
   ),
   'storage.backups': setting(
     'deployment',
-    'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy (AWS Backup). With keptDays 0 there are only weekly backups: if the table is lost with its point-in-time recovery, so are the changes of up to a week',
+    'Days that nightly and weekly backups are kept, the lock of their vault, and the vaults that receive a copy, with days within the limits of their locks (AWS Backup). With keptDays 0 there are only weekly backups: if the table is lost with its point-in-time recovery, so are the changes of up to a week',
     v.pipe(
       v.strictObject({
         keptDays: integer(0, maxBackupDays),
