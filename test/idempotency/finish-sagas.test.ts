@@ -73,7 +73,7 @@ describe('the sweeper of pending sagas', () => {
     await sweep()
     const hours = runtime.settings['idempotency.lifetimeHours']
     expect(itemsOf(runtime, 'idempotency')[0]?.expires_at).toBe(
-      Math.floor(runtime.clock.now() / 1000) + hours * 3600,
+      Math.ceil(runtime.clock.now() / 1000) + hours * 3600,
     )
   })
 

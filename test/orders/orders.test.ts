@@ -142,6 +142,17 @@ describe('GET /v1/orders with a cart_id', () => {
     expect(seen).toEqual(ids.toReversed())
   })
 
+  test('is another page once the cart has another order', async () => {
+    const read = (headers = {}) =>
+      service.call({ path: '/v1/orders?cart_id=tagged&sort=id.asc&page_size=1', as, headers })
+    await placed('tagged')
+    await placed('tagged')
+    const ifNoneMatch = { 'If-None-Match': (await read()).headers.ETag ?? '' }
+    expect((await read(ifNoneMatch)).status).toBe(304)
+    await placed('tagged')
+    expect((await read(ifNoneMatch)).status).toBe(200)
+  })
+
   test('shows nothing of a cart that has no order, or whose order is not there', async () => {
     expect(await idsOf({ cart_id: 'unknown' })).toEqual({ ids: [], next: null })
     const id = await placed('entry-only')

@@ -50,8 +50,10 @@ export async function orderOf(list: OrderSource): Promise<SortOrder> {
   const { query, listing } = list
   const index = query.sortedBy === undefined ? undefined : listing.orders?.[query.sortedBy]
   const order = index ? indexOrder(list, index) : idOrder(list)
-  const ids = namedIds(query.filters) ?? (index ? undefined : await idsByIndex(list))
-  return ids ? { ...order, ...namedItems(list, ids) } : order
+  const named = namedIds(query.filters)
+  if (named) return { ...order, ...namedItems(list, named) }
+  const found = index ? undefined : await idsByIndex(list)
+  return found ? { ...order, ...namedItems(list, found), newest: async () => found.at(-1) } : order
 }
 
 /** Returns the order by created_at, which is the time in the id: the sort key of an item is its id. */

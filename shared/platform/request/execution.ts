@@ -91,7 +91,7 @@ export async function orPayloadMismatch<Result>(
 
 /** Returns the expiry of an idempotency record that is created now, in seconds since 1970. */
 export function recordExpiry({ now, settings }: Pick<WorkContext, 'now' | 'settings'>): number {
-  return Math.floor(now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
+  return Math.ceil(now() / 1000) + settings['idempotency.lifetimeHours'] * 3600
 }
 
 /**
