@@ -24,6 +24,8 @@ export interface OpenCode {
   issued_at: number
   /** The sources that it was mailed for, each with its latest request. */
   requests: SourceTime[]
+  /** The sources that were mailed a later code. */
+  replaced_for: string[]
   /** The number of wrong attempts while it was open, by known and by other sources. */
   wrong: { known: number; unknown: number }
 }

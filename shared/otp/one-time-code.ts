@@ -25,6 +25,7 @@ import { type CodeItem, codeKey, type OpenCode, validMilliseconds } from './code
  * |--------------------------------------------------|------------------------------------------------------------|
  * | that is open                                     | success; the code is used                                  |
  * | that is wrong                                    | counts once for each open code that it could have been     |
+ * | that is older than the one it was mailed last    | counts as wrong                                            |
  * | after its five wrong ones in five minutes        | rejected; other sources are not affected                   |
  * | after half of the wrong ones by unknown sources  | rejected for unknown sources: the code is spent for them   |
  * | after all wrong ones                             | rejected: the code is spent                                |
@@ -53,7 +54,8 @@ export function requestedCode(
 ): { id: string; after: CodeItem } {
   const { source, now } = attempt
   const counts = countMail(before, attempt)
-  const others = withRequests({ codes: openCodes(before, now) }, (request) => request.source !== source)
+  const isOther = (one: string) => one !== source
+  const others = withRequests({ codes: openCodes(before, now) }, (request) => isOther(request.source))
   const latest = others.at(-1)
   const isKept =
     latest !== undefined &&
@@ -61,8 +63,14 @@ export function requestedCode(
     !isSpent(latest, before, attempt)
   const mailed = isKept ? latest : newCode(fresh, now)
   const codes = [
-    ...others.filter((code) => code !== latest || !isKept),
-    { ...mailed, requests: [...mailed.requests, { source, at: now }] },
+    ...others
+      .filter((code) => code !== mailed)
+      .map((code) => ({ ...code, replaced_for: [...code.replaced_for.filter(isOther), source] })),
+    {
+      ...mailed,
+      requests: [...mailed.requests, { source, at: now }],
+      replaced_for: mailed.replaced_for.filter(isOther),
+    },
   ]
   return { id: mailed.id, after: itemOf(before, { person, codes, counts }, attempt) }
 }
@@ -82,7 +90,9 @@ export function checkCode(
   const missing = Array.from({ length: usualCodes - codes.length }, () => '')
   const right = new Set([...codes.map(({ salt }) => salt), ...missing].filter(isRight))
   const mayTry = hasAttemptsLeft(before, attempt)
-  const tried = codes.filter((code) => mayTry && !isSpent(code, before, attempt))
+  const tried = codes.filter(
+    (code) => mayTry && !code.replaced_for.includes(attempt.source) && !isSpent(code, before, attempt),
+  )
   const success = tried.some(({ salt }) => right.has(salt))
   const counts = success ? countSuccess(before, attempt) : countWrong(before, tried.length, attempt)
   const kept = success
@@ -92,7 +102,7 @@ export function checkCode(
 }
 
 function newCode({ id, salt }: Pick<OpenCode, 'id' | 'salt'>, now: number): OpenCode {
-  return { id, salt, issued_at: now, requests: [], wrong: { known: 0, unknown: 0 } }
+  return { id, salt, issued_at: now, requests: [], replaced_for: [], wrong: { known: 0, unknown: 0 } }
 }
 
 /** Returns the codes with the requests that are kept, without the codes that have none. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../error-catalog.ts'
+import { isEarlier } from '../platform/base/clock.ts'
 
 /**
  * `pending` until the provider has reported an outcome. A `failed` refund was not paid; a `reversed` one was paid, and the
@@ -45,5 +46,5 @@ export function nextStatus(refund: KnownOutcome, report: ProviderReport): NextSt
 /** A payout and a failure of the same time are a reversal: providers reverse payouts and never pay failed ones. */
 function isLater({ status, at }: ProviderReport, { status: known, outcome_at }: KnownOutcome): boolean {
   if (at === undefined || outcome_at === undefined) return at !== undefined
-  return at === outcome_at ? status === 'failed' && known === 'succeeded' : at > outcome_at
+  return at === outcome_at ? status === 'failed' && known === 'succeeded' : isEarlier(outcome_at, at)
 }

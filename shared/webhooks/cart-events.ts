@@ -9,6 +9,7 @@ import {
 } from '../carts/cart.ts'
 import { changedCart, findCart, lineItem } from '../carts/cart-store.ts'
 import { discountsOf, usableCodes } from '../discounts/cart-discounts.ts'
+import { isEarlier } from '../platform/base/clock.ts'
 import { defineEvent } from '../platform/events/event-definition.ts'
 import { wholeNumber } from '../platform/formats/text.ts'
 import type { Item } from '../platform/table/keys.ts'
@@ -115,9 +116,9 @@ function positionOf({ occurred_at, event_id }: WebhookEvent): EventPosition {
   return { occurred_at, event_id }
 }
 
-/** Orders events of the same millisecond by id, so that the order of delivery does not matter. */
+/** Orders events of the same time by id, so that the order of delivery does not matter. */
 function isBefore(one: EventPosition, other: EventPosition): boolean {
-  if (one.occurred_at !== other.occurred_at) return one.occurred_at < other.occurred_at
+  if (one.occurred_at !== other.occurred_at) return isEarlier(one.occurred_at, other.occurred_at)
   return one.event_id < other.event_id
 }
 

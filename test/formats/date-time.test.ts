@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { dateTimePattern, readDateTime } from '#shared/platform/formats/text.ts'
+import * as v from 'valibot'
+import { dateTimePattern, readDateTime, utcInstant } from '#shared/platform/formats/text.ts'
 
 const at = (text: string) => Date.parse(text)
 
@@ -76,4 +77,18 @@ describe('a date and time', () => {
     '2026-03-01T12:00:00.5',
     '1998-12-31T23:59:60',
   ])('%s has no zone', (text) => expect(readDateTime(text)).toBe('without_zone'))
+})
+
+describe('the time of an event', () => {
+  test.each([
+    ['00.5Z', '00.500Z'],
+    ['00.5001Z', '00.5001Z'],
+    ['00.500100Z', '00.5001Z'],
+    ['00.500000Z', '00.500Z'],
+    ['00.123456789Z', '00.123456789Z'],
+    ['00.1234567899Z', '00.123456789Z'],
+    ['00.0000000009Z', '00.000Z'],
+  ])('is kept to the nanosecond: %s is %s', (given, kept) => {
+    expect(v.parse(utcInstant, `2026-03-01T00:00:${given}`)).toBe(`2026-03-01T00:00:${kept}`)
+  })
 })

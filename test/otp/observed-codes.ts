@@ -154,6 +154,10 @@ export class ObservedCodes {
       if (this.#isPromised(source, mail) && !this.#isAccepted(source, mail.id)) {
         return `the code mailed for ${source} is not accepted`
       }
+      const issued = [...this.#issued.keys()]
+      const earlier = issued.slice(0, issued.indexOf(mail.id))
+      if (earlier.some((id) => this.#isAccepted(source, id)))
+        return `an earlier code is accepted from ${source}`
     }
     const latest = [...this.#mails.values()].filter(({ at }) => this.#now - at <= 5 * minute)
     for (const [id, issuedAt] of this.#issued) {

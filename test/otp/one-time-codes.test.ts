@@ -90,6 +90,19 @@ describe('a one-time code', () => {
     expect(outcome(await verify(other, codes[1]))).toBe(invalid)
   })
 
+  test('is rejected from a source that was mailed a later one, and accepted from any other', async () => {
+    const [email, source] = [newEmail(), newSource()]
+    await request(email)
+    now += 290_000
+    const earlier = await request(email, source)
+    now += 290_000
+    expect(await request(email)).toBe(earlier)
+    now += 60_000
+    expect(await request(email, source)).not.toBe(earlier)
+    expect(outcome(await verify(email, earlier, source))).toBe(invalid)
+    expect(outcome(await verify(email, earlier))).toBe('200')
+  })
+
   test.each([
     ['a new', false],
     ['a known', true],

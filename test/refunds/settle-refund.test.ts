@@ -157,6 +157,21 @@ describe('an edge', () => {
     expect(stored()).toMatchObject({ status: 'reversed', outcome_at: hour(2), version: 3 })
   })
 
+  test.each([
+    ['.500Z', '.5001Z', 'succeeded'],
+    ['.5001Z', '.5009Z', 'succeeded'],
+    ['.5009Z', '.5001Z', 'failed'],
+    ['.5001Z', '.500Z', 'failed'],
+  ])(
+    'follows times within a millisecond: a failure at %s, then a payout at %s',
+    async (lost, paid, status) => {
+      const { id } = await start()
+      await report(id, { status: 'failed', at: hour(1).replace('.000Z', lost) })
+      await report(id, { status: 'succeeded', at: hour(1).replace('.000Z', paid) })
+      expect(stored()).toMatchObject({ status })
+    },
+  )
+
   test('to a payout publishes refund.succeeded, and no other edge publishes anything', async () => {
     const { id } = await start()
     const published = new Set<string>()

@@ -112,6 +112,20 @@ describe('amount and currency', () => {
   })
 
   test.each([
+    ['.500900Z', '.500100Z'],
+    ['.500100Z', '.5Z'],
+  ])('follow the event at %s, not the one at %s', async (later, earlier) => {
+    const tenant_id = uniqueTenant('close')
+    const send = (amount_minor: number, event_id: string, fraction: string) => {
+      const more = { event_id: `${event_id}-${tenant_id}`, occurred_at: `2026-01-01T00:00:00${fraction}` }
+      return receiveEvent(service, updated({ tenant_id, amount_minor }, more))
+    }
+    await send(1, 'z', earlier)
+    await send(2, 'a', later)
+    expect(await findCart(service.table, tenant_id, 'c1')).toMatchObject({ amount_minor: 2 })
+  })
+
+  test.each([
     ['amount', 'currency', { amount_minor: 400 }, { currency: 'EUR' }],
     ['currency', 'amount', { currency: 'EUR' }, { amount_minor: 400 }],
   ])(

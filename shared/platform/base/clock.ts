@@ -52,6 +52,12 @@ export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString()
 }
 
+/** Returns whether a time is before another one. Both are in UTC with at least milliseconds, ending in Z. */
+export function isEarlier(one: string, other: string): boolean {
+  // Without the Z, which sorts after the further digits of a finer time.
+  return one.slice(0, -1) < other.slice(0, -1)
+}
+
 /** Returns the whole seconds since a time. */
 export function secondsSince(milliseconds: number, clock: Pick<Clock, 'now'>): number {
   return Math.floor((clock.now() - milliseconds) / 1000)

@@ -161,16 +161,28 @@ const codes = {
 /** A date and time with its zone, converted to UTC with milliseconds, ending in Z. */
 export const instant = dateTime(readDateTime)
 
-/** A date and time in UTC. The text must end in Z: offsets are rejected, even +00:00. */
+/**
+ * A date and time in UTC with milliseconds, or up to nanoseconds if it has them. The text must end in Z: offsets are
+ * rejected, even +00:00.
+ */
 export const utcInstant = dateTime(
   (text) => {
     const read = readDateTime(text)
     return typeof read === 'number' && !text.endsWith('Z') ? 'not_utc' : read
   },
   { description: 'UTC, ending in Z.' },
+  (milliseconds, text) => {
+    // Three digits are of the milliseconds, which stay those of a leap second.
+    const [, finer = ''] = /\.\d{3}(\d{0,5}[1-9])/.exec(text) ?? []
+    return timestamp(milliseconds).replace('Z', `${finer}Z`)
+  },
 )
 
-function dateTime(read: (text: string) => number | keyof typeof codes, described = {}) {
+function dateTime(
+  read: (text: string) => number | keyof typeof codes,
+  described = {},
+  write: (milliseconds: number, text: string) => string = timestamp,
+) {
   return v.pipe(
     v.string(),
     // Before the transformation: the description of a request ends there.
@@ -178,7 +190,7 @@ function dateTime(read: (text: string) => number | keyof typeof codes, described
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const result = read(dataset.value)
       // RFC 3339 has four digits for a year: too few for the last hours of 9999 in a zone behind UTC.
-      if (typeof result === 'number' && /^\d{4}-/.test(timestamp(result))) return timestamp(result)
+      if (typeof result === 'number' && /^\d{4}-/.test(timestamp(result))) return write(result, dataset.value)
       const problem = typeof result === 'number' ? 'no_such_time' : result
       addIssue({ message: codes[problem], expected: problem })
       return NEVER
