@@ -104,8 +104,8 @@ export function commerceClient(options: ClientOptions): CommerceClient {
     const headers = mergeHeaders(
       // CSV is the only body that is sent as text.
       typeof given.body === 'string' ? { 'Content-Type': 'text/csv' } : {},
-      given.headers,
-      given.params?.header,
+      mergeable(given.headers),
+      mergeable(given.params?.header),
       key === undefined ? {} : { [keyHeader]: key },
     )
     const { data, error, response } = await send(method, path, {
@@ -170,11 +170,16 @@ export function commerceClient(options: ClientOptions): CommerceClient {
  * @throws TypeError if it is undefined or empty: a new key would repeat the effect of a call whose key was lost
  */
 function keyOf({ params, headers }: AnyOptions): string | undefined {
-  const sent = [headers, params?.header].flatMap((each) =>
-    each instanceof Headers ? [...each] : Object.entries(each ?? {}),
+  const sent = [headers, params?.header].flatMap((each = {}) =>
+    Symbol.iterator in each ? [...each] : Object.entries(each),
   )
   const keys = sent.filter(([name]) => name.toLowerCase() === keyHeader.toLowerCase())
   return keys.map(([, key]) => checkedKey(key)).at(-1)
+}
+
+/** Returns headers that openapi-fetch can merge: it ignores lists of pairs and `Headers` of another realm or package. */
+function mergeable(headers: HeadersOptions = {}): HeadersOptions {
+  return Symbol.iterator in headers ? new Headers([...headers]) : headers
 }
 
 function checkedKey(key: unknown): string {

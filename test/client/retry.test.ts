@@ -325,6 +325,7 @@ describe('the key of a call', () => {
     ['empty, in lower case', { params: { header: { 'idempotency-key': '' } } }],
     ['undefined, among the headers', { headers: { 'Idempotency-Key': undefined } }],
     ['empty, among the headers', { headers: new Headers({ 'Idempotency-Key': '' }) }],
+    ['undefined, in a list of headers', { headers: [['Idempotency-Key', undefined]] }],
   ])('is refused if it is %s', async (_, call) => {
     server.play([placed], testTime())
     const client = commerceClient({ baseUrl: server.base_url })
@@ -337,6 +338,8 @@ describe('the key of a call', () => {
     ['the parameters', { params: { header: { 'Idempotency-Key': 'mine' } } }],
     ['the headers', { headers: { 'idempotency-key': 'mine' } }],
     ['an object of headers', { headers: new Headers({ 'Idempotency-Key': 'mine' }) }],
+    ['an object of headers of another package', { headers: new Map([['Idempotency-Key', 'mine']]) }],
+    ['a list of headers', { headers: [['Idempotency-Key', 'mine']] }],
   ])('is taken from %s', async (_, call) => {
     server.play([placed], testTime())
     const client = commerceClient({ baseUrl: server.base_url })
@@ -357,6 +360,13 @@ describe('requests', () => {
     const client = commerceClient({ baseUrl: server.base_url, ...time, token })
     await expect(client.GET('/v1/orders')).rejects.toMatchObject({ code: 'AUTH.token.expired', http: 401 })
     expect(server.received.map(({ authorization }) => authorization)).toEqual(['Bearer t1', 'Bearer t2'])
+  })
+
+  test('send all headers of a list', async () => {
+    server.play([placed], testTime())
+    const client = commerceClient({ baseUrl: server.base_url })
+    await client.POST('/v1/orders', { body: order, headers: [['Authorization', 'Bearer mine']] })
+    expect(server.received).toMatchObject([{ authorization: 'Bearer mine' }])
   })
 
   test('send no key for reads, and join list values with commas', async () => {

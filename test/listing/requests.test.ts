@@ -38,7 +38,7 @@ function counted(table: Table): Table & { asked: string[]; keys: number[] } {
 }
 
 describe('the requests of a page to the table', () => {
-  test('by code: one Query and one getMany; a session adds the newest code once, and later pages the owner of the text', async () => {
+  test('by code: one Query and one getMany; a session adds the newest code once, and later pages the owner of the text, twice', async () => {
     const { store } = await fill(stored, 30, (n) => `C-${n}`)
     for (const direction of ['asc', 'desc']) {
       const table = counted(stored)
@@ -49,7 +49,7 @@ describe('the requests of a page to the table', () => {
       await read(pages, next)
       expect(table.asked.toSorted()).toEqual([
         'code_lock 12',
-        ...(direction === 'asc' ? ['get'] : []),
+        ...(direction === 'asc' ? ['get', 'get'] : []),
         'getMany',
       ])
     }

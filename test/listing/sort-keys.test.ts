@@ -11,7 +11,7 @@ import {
   valueIn,
 } from '#shared/platform/listing/read-index.ts'
 import { type Key, keyOf } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import type { Range, Table } from '#shared/platform/table/table.ts'
 import { idAt } from '#test/support/ids.ts'
 import { runs } from '#test/support/runs.ts'
 import { newTable, openTable } from '#test/support/tables.ts'
@@ -96,6 +96,45 @@ describe('an index', () => {
     expect(complete).toEqual({ found: places('A#1', 'A#5'), exhausted: false })
     const descending = await readOf({ ...range, descending: true }, ['B#1', 'A#5'], false, '3')
     expect(descending).toEqual({ found: places('B#1', 'A#5'), exhausted: false })
+  })
+
+  /** Reads an index that has these keys for so many reads, and other keys after them. The value alone is the key of 7. */
+  const readWhile = (range: KeyRange, before: string[], after: string[], reads: number) => {
+    let left = reads
+    const entries = () => {
+      const keys = left > 0 ? before : after
+      left -= 1
+      return keys.map((sk) => ({ pk: '', sk, code_id: sk.split('#')[1] ?? '7' }))
+    }
+    const table = {
+      get: async ({ sk }: Key) => entries().find((one) => one.sk === sk),
+      readRange: async ({ low, high, descending, limit }: Range) => {
+        const inside = entries().filter(({ sk }) => sk >= low && sk <= high)
+        const sorted = inside.sort((a, b) => (a.sk < b.sk === descending ? 1 : -1))
+        return { items: sorted.slice(0, limit), exhausted: sorted.length < limit }
+      },
+    } as Partial<Table> as Table
+    return readIndex({ table, tenant: 'acme' }, index, range)
+  }
+  describe.each([
+    ['A#7', 'A'],
+    ['A', 'A#7'],
+  ])('whose entry %s gets the key %s', (from, to) => {
+    test.each([0, 1, 2, 3])('returns it above the low end of a range, after %d reads', async (reads) => {
+      const range = { low: 'A#3', high: 'A#9', descending: false, limit: 9 }
+      const { found } = await readWhile(range, [from, 'A#5'], [to, 'A#5'], reads)
+      expect(found).toEqual(places('A#5', 'A#7'))
+    })
+
+    test.each([0, 1, 2])(
+      'returns it above the last key of a descending read, after %d reads',
+      async (reads) => {
+        const others = ['A#4', 'A#5', 'A#6']
+        const range = { ...allKeys, descending: true, limit: 2 }
+        const { found } = await readWhile(range, [from, ...others], [to, ...others], reads)
+        expect(found).toEqual(places('A#7', 'A#6'))
+      },
+    )
   })
 
   test('is not read for an empty range', async () => {

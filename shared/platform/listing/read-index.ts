@@ -1,4 +1,4 @@
-import { adjacentId, type Bounds, largestId, smallestId } from '../base/clock.ts'
+import { adjacentId, type Bounds, largestId, smaller, smallestId } from '../base/clock.ts'
 import { type Item, keyOf } from '../table/keys.ts'
 import type { Table } from '../table/table.ts'
 import type { ListQuery } from './list-query.ts'
@@ -89,7 +89,8 @@ interface IndexRead {
 
 /**
  * Reads a range of sort keys of an index. The key of an entry may be the value alone, which sorts before all sort keys of
- * this value. If the keys that were read start among these, that entry is read separately.
+ * this value. If the keys that were read start among these, that entry is read separately. An
+ * entry may change its key between two reads, so one of its two keys is read both before and after the other.
  */
 export async function readIndex(
   source: Pick<ListRead, 'table' | 'tenant'>,
@@ -100,15 +101,20 @@ export async function readIndex(
   if (low > high) return { found: [], exhausted: true }
   const from = low === keysOfValue(valueIn(low)).low ? valueIn(low) : low
   const { pk: partition } = keyOf(source.tenant, index.entity, from)
-  const [read, lowest] = await Promise.all([
-    // One more: the entry at an end may have its sort key outside the range.
-    source.table.readRange({ partition, low: from, high, descending, limit: limit + 1 }),
-    entryUnderValue(from),
-  ])
+  // One more: the entry at an end may have its sort key outside the range.
+  const keys = { partition, low: from, high, descending, limit: limit + 1 }
+  const before = await entryUnderValue(from)
+  const read = await source.table.readRange(keys)
+  const after = await entryUnderValue(from)
   const end = read.exhausted ? undefined : read.items.at(-1)?.sk
-  const last = descending && end !== undefined ? await entryUnderValue(end) : undefined
+  const entries = [before, after, ...read.items]
+  if (descending && end !== undefined && end !== valueIn(end)) {
+    entries.push(await entryUnderValue(end))
+    const again = { ...keys, low: end, high: smaller(high, keysOfValue(valueIn(end)).high) }
+    entries.push(...(await source.table.readRange(again)).items)
+  }
   const sortKeys = new Map<string, string>()
-  for (const entry of [...read.items, lowest, last]) {
+  for (const entry of entries) {
     if (entry) sortKeys.set(sortKeyOf(entry.sk, index.idOf(entry)), index.idOf(entry))
   }
   const found = Array.from(sortKeys, ([sortKey, id]) => ({ sortKey, id }))
