@@ -469,6 +469,22 @@ describe('a takeover', () => {
     expect(await resume(paying({ execute }), before)).toMatchObject({ status: 'stored' })
   })
 
+  test('of a saga that its caller finishes keeps the expiry of the record', async () => {
+    await leavePending({ finishedBy: 'caller' })
+    const { expires_at } = pending()
+    runtime.clock.advance(60_000)
+    await leavePending({ finishedBy: 'caller' })
+    expect(pending().expires_at).toBe(expires_at)
+  })
+
+  test('of such a saga stores its outcome for the whole lifetime', async () => {
+    await leavePending({ finishedBy: 'caller' })
+    const { expires_at } = pending()
+    runtime.clock.advance(60_000)
+    await once(paying({ finishedBy: 'caller' }))
+    expect(recordIn(runtime)).toHaveProperty('expires_at', expires_at + 60)
+  })
+
   test('of a record that another took first returns what that one stores', async () => {
     await leavePending()
     const before = pending()

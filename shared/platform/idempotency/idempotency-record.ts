@@ -86,6 +86,8 @@ export interface KeyedRequest {
   firstUsedAt: string
   /** The expiry of a record that is created now, in seconds since 1970. */
   expiresAt: number
+  /** The expiry of the pending record that this request resumes, in seconds since 1970. */
+  resumableUntil?: number
   /** The tenant whose data it changes, which an Admin of another one may name. */
   tenant: string
 }
@@ -144,12 +146,21 @@ export function pendingRecord(keyed: KeyedRequest, saga: RecordedSaga, lease: Le
     ...keyed.key,
     payload_hash: keyed.payloadHash,
     first_used_at: keyed.firstUsedAt,
-    // Money may have moved, so the record must outlive the uncertainty.
-    expires_at: keyed.expiresAt + (saga.entry === undefined ? 0 : pendingSeconds),
+    expires_at: pendingExpiry(keyed, saga),
     state: 'pending',
     saga,
     ...lease,
   }
+}
+
+function pendingExpiry(
+  { expiresAt, resumableUntil = expiresAt }: KeyedRequest,
+  { entry }: RecordedSaga,
+): number {
+  // Completed rows of a batch expire. A retry under a record that outlives them would execute them again.
+  if (entry === undefined) return resumableUntil
+  // Money may have moved, so the record must outlive the uncertainty.
+  return expiresAt + pendingSeconds
 }
 
 /** @throws CONFLICT.idempotency.payload_mismatch when the key was used with another payload */

@@ -221,7 +221,8 @@ async function replay(run: KeyedRun, existing: IdempotencyRecord): Promise<Outco
 
 /** Continues a saga that an earlier run left pending; it is never started again. */
 export async function takeOver(later: KeyedRun, record: PendingRecord): Promise<Outcome> {
-  const run = { ...later, keyed: { ...later.keyed, firstUsedAt: record.first_used_at } }
+  const { first_used_at: firstUsedAt, expires_at: resumableUntil } = record
+  const run = { ...later, keyed: { ...later.keyed, firstUsedAt, resumableUntil } }
   const state = await restore(run, record.saga)
   const lease = newLease(run)
   const saga = withLaterEntry(record.saga, run.clock.now())
