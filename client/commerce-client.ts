@@ -170,16 +170,16 @@ export function commerceClient(options: ClientOptions): CommerceClient {
  * @throws TypeError if it is undefined or empty: a new key would repeat the effect of a call whose key was lost
  */
 function keyOf({ params, headers }: AnyOptions): string | undefined {
-  const sent = [headers, params?.header].flatMap((each = {}) =>
-    Symbol.iterator in each ? [...each] : Object.entries(each),
+  const sent = [headers, params?.header].flatMap((each) =>
+    each && Symbol.iterator in each ? [...each] : Object.entries(each ?? {}),
   )
   const keys = sent.filter(([name]) => name.toLowerCase() === keyHeader.toLowerCase())
   return keys.map(([, key]) => checkedKey(key)).at(-1)
 }
 
 /** Returns headers that openapi-fetch can merge: it ignores lists of pairs and `Headers` of another realm or package. */
-function mergeable(headers: HeadersOptions = {}): HeadersOptions {
-  return Symbol.iterator in headers ? new Headers([...headers]) : headers
+function mergeable(headers: HeadersOptions | undefined): HeadersOptions {
+  return headers && Symbol.iterator in headers ? new Headers([...headers]) : (headers ?? {})
 }
 
 function checkedKey(key: unknown): string {

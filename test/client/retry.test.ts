@@ -346,6 +346,13 @@ describe('the key of a call', () => {
     const answer = await client.POST('/v1/orders', { body: order, ...(call as object) })
     expect([answer.idempotency_key, server.received[0]?.key]).toEqual(['mine', 'mine'])
   })
+
+  test('is made if JavaScript gives null as the headers', async () => {
+    server.play([placed], testTime())
+    const client = commerceClient({ baseUrl: server.base_url })
+    const answer = await client.POST('/v1/orders', { body: order, headers: null as never })
+    expect(answer.idempotency_key).toEqual(expect.any(String))
+  })
 })
 
 describe('requests', () => {

@@ -89,8 +89,8 @@ interface IndexRead {
 
 /**
  * Reads a range of sort keys of an index. The key of an entry may be the value alone, which sorts before all sort keys of
- * this value. If the keys that were read start among these, that entry is read separately. An
- * entry may change its key between two reads, so one of its two keys is read both before and after the other.
+ * this value. If the keys that were read start among these, that entry is read separately. An entry may change its key
+ * between two reads, so one of its two keys is read both before and after the other.
  */
 export async function readIndex(
   source: Pick<ListRead, 'table' | 'tenant'>,
