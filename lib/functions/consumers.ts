@@ -7,9 +7,11 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import type { Subscription } from '#functions/subscriptions.ts'
 import { deadLettersVariable } from '#shared/platform/aws/stream-function.ts'
+import type { TaskQueue } from '#shared/platform/events/outbox.ts'
 import { startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { grant, grantStream, serviceOfAccount } from '../access/grants.ts'
 import { grantKey } from '../access/key-grants.ts'
+import { rights } from '../access/rights.ts'
 import { deadLetterQueue, type WorkQueue } from '../messages/queues.ts'
 import { reservedConcurrency, type Stage } from '../stage.ts'
 import { deadLettersOutput, functionOutput, pascalCase } from './function-names.ts'
@@ -39,7 +41,10 @@ export function consumers(
   return subscriptions.map(({ name, description, uses, table, source }) => {
     const create = (onFailure: string) => {
       const timeout = Duration.seconds(30)
-      const props = { name, description, uses, table, timeout, onFailure }
+      const feedsItself = typeof source === 'object' && 'queue' in source && sendsTo(source.queue, uses)
+      // Lambda would drop the 17th message of a chain without a line in a log. The work itself ends each chain.
+      const recursiveLoop = feedsItself ? lambda.RecursiveLoop.ALLOW : undefined
+      const props = { name, description, uses, table, timeout, onFailure, recursiveLoop }
       const handler = serviceFunction(scope, deployment, props)
       return { handler, invoked: invokedBy(handler, deployment.release) }
     }
@@ -92,6 +97,11 @@ export function consumers(
     new CfnOutput(scope, functionOutput(name), { value: invoked.functionName })
     return { name, handler, deadLetters }
   })
+}
+
+function sendsTo(queue: TaskQueue, uses: Subscription['uses']): boolean {
+  // A use of this name may be of something else, such as mails.
+  return uses.some((use) => use === `${queue}.send` && rights[use].actions.includes('sqs:SendMessage'))
 }
 
 /** A function with the target of its source: the function, or an alias of one of its versions. */

@@ -1,6 +1,13 @@
 import { AssetHashType, type Duration, RemovalPolicy, Validations } from 'aws-cdk-lib'
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda'
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  type RecursiveLoop,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { deploymentVariable } from '#shared/refunds/refund.ts'
 import type { Settings } from '#shared/settings/register.ts'
@@ -31,6 +38,7 @@ interface ServiceFunctionProps extends Uses {
   environment?: Record<string, string>
   /** Why the function needs no dead-letter queue. */
   onFailure: string
+  recursiveLoop?: RecursiveLoop | undefined
 }
 
 /**
@@ -40,7 +48,7 @@ interface ServiceFunctionProps extends Uses {
 export function serviceFunction(
   scope: Construct,
   { stage, settings, codes, release, resources, freeze }: Deployment,
-  { name, description, uses, table, timeout, environment, onFailure }: ServiceFunctionProps,
+  { name, description, uses, table, timeout, environment, onFailure, recursiveLoop }: ServiceFunctionProps,
 ): LambdaFunction {
   const id = pascalCase(name)
   const code = codes[name]
@@ -57,6 +65,7 @@ export function serviceFunction(
     // CPU power grows with memory, and most of the cost of a request is checking a signature.
     memorySize: 1024,
     timeout,
+    ...(recursiveLoop && { recursiveLoop }),
     handler: 'index.handler',
     code: Code.fromAsset(code.directory, { assetHash: code.codeSha, assetHashType: AssetHashType.CUSTOM }),
     environment: {

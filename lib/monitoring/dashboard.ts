@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib'
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import type { Construct } from 'constructs'
 import { routes } from '#functions/routes.ts'
@@ -69,7 +70,9 @@ export function dashboard(scope: Construct, props: Watched): void {
       }),
     ],
   ]
-  const board = new cloudwatch.Dashboard(scope, 'Dashboard', { dashboardName: `commerce-${stage.name}` })
+  // An account has each name once, in all regions together.
+  const dashboardName = `commerce-${stage.name}-${Stack.of(scope).region}`
+  const board = new cloudwatch.Dashboard(scope, 'Dashboard', { dashboardName })
   for (const row of rows) board.addWidgets(...row)
 }
 

@@ -456,6 +456,27 @@ test('on prod: every queue has a policy', () => {
   expect(policies).toEqual(idsOf(prod.template, 'AWS::SQS::Queue').map((id) => `${id}Policy`))
 })
 
+test('on prod: Lambda ends no chain of messages that a function sends to its own queue', () => {
+  const feeding = resourcesOf(prod.template, 'AWS::Lambda::EventSourceMapping').flatMap(
+    ([, { Properties }]) => {
+      const [, id = ''] = /<(\w+)Live>/.exec(JSON.stringify(Properties.FunctionName)) ?? []
+      const { Statement } = valueAt(prod.template, `${id}RoleDefaultPolicy.PolicyDocument`) as {
+        Statement: { Action: string | string[]; Resource: unknown }[]
+      }
+      const feedsItself = Statement.some(
+        ({ Action, Resource }) =>
+          [Action].flat().includes('sqs:SendMessage') &&
+          [Resource].flat().includes(Properties.EventSourceArn),
+      )
+      return feedsItself ? [id] : []
+    },
+  )
+  expect(feeding).toContain('RefundsReconcile')
+  const functions = resourcesOf(prod.template, 'AWS::Lambda::Function')
+  const allowed = functions.filter(([, { Properties }]) => Properties.RecursiveLoop === 'Allow')
+  expect(allowed.map(([id]) => id).sort()).toEqual(feeding.sort())
+})
+
 // The local engine rejects them.
 test.each([
   ...['AWS::Events::Archive', 'AWS::SNS::Topic', 'AWS::CloudWatch::Dashboard'],

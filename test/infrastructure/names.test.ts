@@ -139,3 +139,13 @@ test('only the domain and the mail identity of the profile can be those of anoth
     'AWS::SES::EmailIdentity "mail.acme.cloud"',
   ])
 })
+
+test('a name that an account has once, in all regions together, contains the region', () => {
+  const types = ['AWS::CloudWatch::Dashboard', 'AWS::IAM::Role', 'AWS::S3::Bucket']
+  const names = resources.flatMap(({ Type, Properties }) => {
+    const name = types.includes(Type) && valueAtPath(Properties, limits[Type]?.[0] ?? '')
+    return name ? [JSON.stringify(name)] : []
+  })
+  expect(names.length).toBeGreaterThan(0)
+  for (const name of names) expect(name).toContain('AWS::Region')
+})
