@@ -65,6 +65,8 @@ describe('a date and time', () => {
     '2023-02-29T00:00:00Z',
     '1990-12-31T15:59:59-24:00',
     '1990-12-31T15:59:59+00:60',
+    '9999-12-31T23:59:59-00:01',
+    '0000-01-01T00:00:00+00:01',
   ])('%j matches the pattern, but is no time', (text) => {
     expect(dateTimePattern.test(text)).toBe(true)
     expect(readDateTime(text)).toBe('no_such_time')

@@ -140,7 +140,8 @@ export function readDateTime(text: string): number | 'malformed' | 'no_such_time
   const isLeap = time.endsWith(':60')
   const second = isLeap ? `${time.slice(0, -2)}59.999` : `${time}.${fraction.slice(0, 3).padEnd(3, '0')}`
   const milliseconds = Date.parse(`${date}T${second}${zone.toUpperCase()}`)
-  if (Number.isNaN(milliseconds)) return problem
+  // Four digits are too few for the year of the first hours of 0000 and the last ones of 9999 in some zones.
+  if (Number.isNaN(milliseconds) || !/^\d{4}-/.test(timestamp(milliseconds))) return problem
   if (isLeap) return isEndOfMonth(milliseconds) ? milliseconds : problem
   // A double cannot hold nanoseconds since 1970. Half a millisecond compares with whole ones like any other fraction.
   return milliseconds + (/[1-9]/.test(fraction.slice(3)) ? 0.5 : 0)
@@ -189,10 +190,8 @@ function dateTime(
     v.metadata({ format: 'date-time', ...described }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const result = read(dataset.value)
-      // RFC 3339 has four digits for a year: too few for the last hours of 9999 in a zone behind UTC.
-      if (typeof result === 'number' && /^\d{4}-/.test(timestamp(result))) return write(result, dataset.value)
-      const problem = typeof result === 'number' ? 'no_such_time' : result
-      addIssue({ message: codes[problem], expected: problem })
+      if (typeof result === 'number') return write(result, dataset.value)
+      addIssue({ message: codes[result], expected: result })
       return NEVER
     }),
   )
