@@ -161,7 +161,7 @@ describe('POST /imports', () => {
         http: 400,
         retryable: false,
         correlation_id: expect.any(String),
-        details: { missing: [], unknown: ['shoe size'], repeated: [] },
+        details: { missing: [], unknown: [2], repeated: [] },
       },
     ])
   })

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { ErrorCode } from '../../error-catalog.ts'
-import { displayName, fail } from '../base/failure.ts'
+import { fail } from '../base/failure.ts'
 import { bareCell } from './csv-writer.ts'
 
 /** The byte offsets of one row of a file: `from` is inclusive, `textTo` and `to` are exclusive. */
@@ -232,7 +232,8 @@ export type CsvRow =
   | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
   | { row: number; cells?: undefined; problem: CsvRowProblem }
 
-const maxDisplayedNames = 20
+/** The number of unknown columns that an error lists. */
+const maxListed = 20
 
 /**
  * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank rows are skipped. A row with
@@ -256,15 +257,14 @@ export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'opt
   const known = new Set([...shape.required, ...shape.optional])
   const [header = []] = recordsOf(text, { bom: true }) ?? refuseMalformed(text, known)
   const columns = header.map(columnName)
-  const named = columns.filter((column) => column !== '')
-  const byName = Map.groupBy(named, (column) => column)
-  const missing = shape.required.filter((name) => !byName.has(name))
-  const unknown = [...byName.keys()].filter((name) => !known.has(name))
-  const repeated = [...byName.keys()].filter((name) => byName.get(name)?.length !== 1)
+  const times = (name: string) => columns.filter((column) => column === name).length
+  const missing = shape.required.filter((name) => times(name) === 0)
+  const repeated = [...known].filter((name) => times(name) > 1)
+  // By number: without a header, the first row is one of personal data.
+  const unknown = columns.flatMap((column, index) => (column === '' || known.has(column) ? [] : [index + 1]))
   if (missing.length + unknown.length + repeated.length === 0) return columns
   refuseOtherSeparator(text, known)
-  const shown = (names: string[]) => names.slice(0, maxDisplayedNames).map(displayName)
-  const details = { missing: shown(missing), unknown: shown(unknown), repeated: shown(repeated) }
+  const details = { missing, unknown: unknown.slice(0, maxListed), repeated }
   throw fail('VALIDATION.csv.header', { details })
 }
 
