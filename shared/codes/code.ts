@@ -5,7 +5,7 @@ import { defineResource, type ViewOf } from '../platform/base/resource.ts'
 import { instant, readDateTime, utc } from '../platform/formats/text.ts'
 import { invalidFields } from '../platform/request/invalid-fields.ts'
 import { liveStates } from '../settings/live-states.ts'
-import { describedAs, openPoint, perSettings } from '../settings/per-settings.ts'
+import { describedAs, openPoint, perSettings, storedValue } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import { CodeName } from './code-name.ts'
 import { codeStates, type LiveState, stateAfterRestore } from './code-states.ts'
@@ -32,7 +32,7 @@ export const Code = defineResource({
     soft_deleted: v.boolean(),
     created_at: utc,
     updated_at: utc,
-    state: v.picklist(codeStates),
+    state: storedValue(v.picklist(codeStates)),
     // Incremented by each change; conditional writes use it.
     version: v.pipe(v.number(), v.integer()),
   },

@@ -3,7 +3,7 @@ import { timeOf, timestamp } from '../platform/base/clock.ts'
 import { type ErrorEnvelope, envelope, type Failure } from '../platform/base/failure.ts'
 import { entityTag, weakEntityTag } from '../platform/request/parse-headers.ts'
 import { transitionsOf } from '../platform/table/transitions.ts'
-import { openPoint, perSettings } from '../settings/per-settings.ts'
+import { openPoint, perSettings, storedValue } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 export const operationStates = ['pending', 'running', 'succeeded', 'failed', 'canceled'] as const
@@ -124,7 +124,11 @@ const fraction = v.pipe(v.number(), v.minValue(0), v.maxValue(1))
 
 /** The response to a request that starts an operation. */
 export const OperationStatus = v.pipe(
-  v.strictObject({ operation_id: v.string(), state: v.picklist(operationStates), progress: fraction }),
+  v.strictObject({
+    operation_id: v.string(),
+    state: storedValue(v.picklist(operationStates)),
+    progress: fraction,
+  }),
   v.title('OperationStatus'),
 )
 export type OperationStatus = v.InferOutput<typeof OperationStatus>
@@ -134,7 +138,7 @@ export const OperationView = perSettings((settings) => {
   const { rejectsShown, linkSeconds } = settings['imports.result']
   const reject = v.strictObject({ row: count, code: v.string(), field: v.nullable(v.string()) })
   const result = v.strictObject({
-    outcome: v.picklist(['SUCCESS', 'PARTIAL', 'FAILED']),
+    outcome: storedValue(v.picklist(['SUCCESS', 'PARTIAL', 'FAILED'])),
     counts: v.pipe(v.strictObject({ total: count, succeeded: count, failed: count }), v.title('RowCounts')),
     rejects: v.pipe(v.array(v.pipe(reject, v.title('RejectedRow'))), v.maxLength(rejectsShown)),
     rejects_url: v.optional(

@@ -17,7 +17,7 @@ import { locate } from '../platform/identity/authorize.ts'
 import type { RequestContext } from '../platform/request/context.ts'
 import { type Item, type Key, keyOf } from '../platform/table/keys.ts'
 import { create, put, replace, type Write } from '../platform/table/table.ts'
-import { describedAs, openPoint } from '../settings/per-settings.ts'
+import { describedAs, openPoint, storedValue } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 
 /** Holds a UUID, a hash or the id of any shop system. */
@@ -56,7 +56,7 @@ export const Order = defineResource({
       view: currencyCode,
     },
     status: (settings: Settings) =>
-      v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses')),
+      storedValue(v.pipe(v.picklist(settings['orders.statuses'].all), openPoint('orders.statuses'))),
     created_at: utc,
     updated_at: utc,
   },

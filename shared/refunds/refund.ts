@@ -6,7 +6,7 @@ import { defineResourceEvent, resourceEvent } from '../platform/events/event-def
 import type { OutgoingEvent } from '../platform/events/outbox.ts'
 import { currencyCode, utc, wholeNumber } from '../platform/formats/text.ts'
 import type { Key } from '../platform/table/keys.ts'
-import { describedAs } from '../settings/per-settings.ts'
+import { describedAs, storedValue } from '../settings/per-settings.ts'
 import type { Settings } from '../settings/register.ts'
 import type { ProviderRequest } from './payment-provider.ts'
 import { refundStatuses } from './refund-states.ts'
@@ -32,7 +32,7 @@ export const Refund = defineResource({
       request: v.pipe(wholeNumber(1), v.description(amountUnit)),
       view: v.pipe(v.number(), v.integer(), v.description(amountUnit)),
     },
-    status: v.picklist(refundStatuses),
+    status: storedValue(v.picklist(refundStatuses)),
     created_at: utc,
     // As the provider returned it: a check here could only keep a payout from being recorded.
     currency: v.exactOptional(v.pipe(v.string(), describedAs(currencyCode))),

@@ -42,7 +42,9 @@ function orderMoved(type: OrderMove, eventsOf: typeof paidEvents): Handler {
     await requireNotBlocked(tenant)
     const order = asOrder(item)
     if (order.status === status) return 'stale'
-    if (!settings['orders.statuses'].transitions[type].from.includes(order.status)) return 'ignored'
+    const { all, transitions } = settings['orders.statuses']
+    if (!all.includes(order.status)) throw new ReportableError('an order has the status of another release')
+    if (!transitions[type].from.includes(order.status)) return 'ignored'
     const after = { ...order, status, updated_at: timestamp(now), version: order.version + 1 }
     return { writes: [changedOrder(order, after)], events: eventsOf(after, settings) }
   }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { eraseOrder } from '#bin/commands/tenants/erase-order.ts'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
+import type { Item } from '#shared/platform/table/keys.ts'
 import { inboxKey } from '#shared/webhooks/inbox.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import { placeOrder } from '#test/support/place-order.ts'
@@ -211,6 +212,14 @@ describe('an event that has no effect', () => {
     await eraseOrder({ table: service.table, clock: systemClock, name: 'jane' }, 'erased', id)
     const { result } = await resultOf('order.paid', { id, tenant_id: 'erased' })
     expect(result).toBe('ignored')
+  })
+
+  test('because its order has the status of another release stays in the queue', async () => {
+    const id = await place('rolled-back')
+    const [order] = await service.items('rolled-back', 'order')
+    await service.table.put({ item: { ...(order as Item), status: 'later' }, condition: 'none' })
+    const { result, state } = await resultOf('order.paid', { id })
+    expect([result, state]).toEqual(['an order has the status of another release', 'received'])
   })
 
   test('because it names the order of another tenant stays in the queue', async () => {
