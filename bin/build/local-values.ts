@@ -66,7 +66,7 @@ export function localValues(
 const ofExamples = /(?<![\w-])(?:111122223333|acme\.cloud)(?![\w.-])/
 
 /**
- * Finds values of docs/examples that were not replaced. A profile with them can be checked, but not deployed.
+ * Finds values of docs/examples that were not replaced. A profile with them cannot be deployed.
  * @returns a line for each setting with such values
  */
 export function exampleValues(settings: Readonly<Record<string, unknown>>): string[] {

@@ -48,6 +48,7 @@ export function createProgram(): Command {
       outputError: (text, write) => write(styleText('red', text, { stream: process.stderr })),
     })
     .showHelpAfterError('Add --help to see how the command is used.')
+    .hook('preAction', (_, command) => refuseEmpty(command))
   const define = definer(program)
   program.commandsGroup('Use the service:')
   defineServiceCommands(define)
@@ -62,6 +63,14 @@ export function createProgram(): Command {
   program.commandsGroup('Operate a deployment:')
   defineDeploymentCommands(define)
   return program
+}
+
+/** @throws UsageError for an empty argument or option, such as the value of a variable that is not set in a script */
+function refuseEmpty(command: CommandUnknownOpts): void {
+  const argument = command.registeredArguments[command.args.indexOf('')]
+  if (argument) throw new UsageError(`<${argument.name()}> is empty`)
+  const option = command.options.find((one) => command.getOptionValue(one.attributeName()) === '')
+  if (option) throw new UsageError(`${option.long} is empty`)
 }
 
 /** Returns the commands that do something: not those that only group others. */

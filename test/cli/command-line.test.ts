@@ -141,6 +141,11 @@ test('a failure is reported with exit code 1', async () => {
   })
 })
 
+test('profile check fails for a profile with values of an example', async () => {
+  const { code, stderr } = await run('profile check docs/examples/profile-prod.json --stage prod')
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(naming('aws.environment')) })
+})
+
 test('events listen refuses a short secret on standard input', async () => {
   const line = 'events --tenant acme --forward-to http://a.b --secret-stdin'
   expect(await run(line, { input: 'whsec_c2VjcmV0' })).toMatchObject({
@@ -155,6 +160,8 @@ describe('exit code 2 and a message on standard error are the result of', () => 
     ['tokens', 'tokens'],
     ['api-keys', 'commerce api-keys'],
     ['verify --stag s', '--stag'],
+    ["verify --stack ''", '--stack is empty'],
+    ["api-keys rotate '' --tenant acme", '<id> is empty'],
     ['verify acme', 'error: '],
     ['event listen', 'Did you mean … events'],
     ['ordrs', 'Did you mean … orders'],

@@ -228,7 +228,7 @@ function defineDescriptions(define: Define): void {
 function defineProfile(define: Define): void {
   define(
     'profile check',
-    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For a complete one it lists the settings with values of the examples, those that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
+    'Check a profile for a stage, as a synthesis does: what is missing or wrong. For one without such problems it lists the settings with values of the examples, those that equal its base, what is to decide before customers use the stage, what the operator leaves to the base, and the open points of the API that the base answers (docs/settings.md).',
     'profile check profiles/prod.json --stage prod',
   )
     .argument('<file>', 'the profile')
@@ -237,11 +237,17 @@ function defineProfile(define: Define): void {
       const { checkProfile } = await import('./check-profile.ts')
       const check = await checkProfile(file, stage)
       printFields(check)
-      const open = check.to_decide.map(({ setting }) => setting).join(', ')
+      const { placeholders, to_decide } = check
+      if (placeholders.length > 0) {
+        console.error(
+          `${file} cannot be deployed: replace the values of the example in ${placeholders.join(', ')}.`,
+        )
+        process.exitCode = 1
+        return
+      }
+      const open = to_decide.map(({ setting }) => setting).join(', ')
       console.error(
         `${file} is complete for stage ${stage}.${open && ` Before customers use it, decide ${open}.`}`,
       )
-      if (check.placeholders.length > 0)
-        console.error(`warning: replace the values of the example in ${check.placeholders.join(', ')}`)
     })
 }
