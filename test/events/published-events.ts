@@ -16,7 +16,7 @@ export interface SampleEvent {
 
 const tenant_id = 'publisher'
 
-/** One event of each handled type. The order and the refund must be created first. */
+/** One event of each handled type. Each order and the refund must be created first. */
 export const sampleEvents: readonly SampleEvent[] = [
   { type: 'cart.updated', data: { id: 'cart-1', tenant_id, amount_minor: 2000, currency: 'EUR' } },
   { type: 'giftcard.applied', data: { id: 'cart-1', tenant_id, giftcard_id: 'gift-1', amount: 100 } },
@@ -39,9 +39,10 @@ export async function publishEverything(): Promise<PublishedEvent[]> {
     const key = { 'Idempotency-Key': crypto.randomUUID() }
     return (await service.call({ method: 'POST', path, as, headers: { ...key, ...headers }, body })).json
   }
-  const order = await post('/v1/orders', { cart_id: 'cart-1', amount_minor: 5, currency: 'EUR' })
   const refund = await post('/v1/refunds', { charge_id: 'ch_pending_1', amount: 5 })
   for (const { type, data } of sampleEvents) {
+    // An event moves its order to another status, in which the next one may have no effect.
+    const order = await post('/v1/orders', { cart_id: 'cart-1', amount_minor: 5, currency: 'EUR' })
     const made: Record<string, string> = { 'an-order': order.id, 'a-refund': refund.id }
     await receiveEvent(service, eventOf(type, { ...data, id: made[data.id] ?? data.id }))
   }

@@ -42,7 +42,7 @@ const rows: Row[] = [
     'at transitions.order.paid: expected one {from} for each event that a handler takes: '],
   [{ 'discount.cartOwners': 'https://unknown.example' }, 'https://unknown.example is none of user_pool, sessions,'],
   [{ 'events.payloads': { 'order.placed': 'resource' } },
-    'at order.placed: it decides order.created, '],
+    'at order.placed: it decides '],
   [{ 'events.payloads': { 'order.paid': 'all' } }, 'at order.paid: say id_and_tenant or resource for this event'],
   [{ 'auth.publicTenant': 'a.b', 'requests.tenantName': { punctuation: '' } },
     'requests.tenantName: a.b of auth.publicTenant is no tenant name'],
