@@ -21,7 +21,8 @@ export const sagaTable = {
 
 /** The refund as it was read, and what was learned about it unless it was settled meanwhile. */
 interface RefundResult {
-  refund: Refund
+  /** Undefined if it is gone, such as after a restore to a point in time that cut the transaction of its start. */
+  refund: Refund | undefined
   answer?: {
     outcome: ProviderOutcome
     /** The time of the request, in milliseconds since 1970. */
@@ -58,7 +59,7 @@ export function refundSaga(
     async execute(recorded) {
       // Other functions' roles may write the state of a saga that is taken over: only the stored refund is paid.
       const refund = recorded.id === started?.id ? started : await currentRefund(recorded)
-      if (refund.status !== 'pending') return { refund }
+      if (refund?.status !== 'pending') return { refund }
       try {
         return await attempt(refund)
       } catch (thrown) {
@@ -91,7 +92,7 @@ export function refundSaga(
    */
   async function afterEarlierUse({ tenant_id, id }: Refund, { payout }: EarlierUse): Promise<RefundResult> {
     const refund = await currentRefund({ tenant_id, id })
-    if (refund.status !== 'pending') return { refund }
+    if (refund?.status !== 'pending') return { refund }
     const request = requestOf(refund, settings)
     if (!payout || payout.createdAt < request.earliestPayoutAt) return attempt(await withOwnKey(refund))
     if (payout.chargeId !== request.chargeId || payout.amount !== request.amount)
@@ -130,6 +131,8 @@ export function refundSaga(
   }
 
   async function outcomeOf({ refund, answer, earlier }: RefundResult): Promise<Decision<RefundView>> {
+    // Without a refund, nothing is written: the record is completed, and the entry of the saga is removed.
+    if (!refund) return rejection(fail('INTERNAL.unexpected'))
     if (earlier && refund.status === 'pending') return endWithout(refund, earlier)
     if (!answer) return responseOf(refund)
     const { outcome, asked } = answer
@@ -155,10 +158,8 @@ export function refundSaga(
     }
   }
 
-  async function currentRefund({ tenant_id, id }: Pick<Refund, 'tenant_id' | 'id'>): Promise<Refund> {
-    const refund = await findRefund(table, tenant_id, id)
-    if (!refund) throw new Error('a saga was started without its refund')
-    return refund
+  function currentRefund({ tenant_id, id }: Pick<Refund, 'tenant_id' | 'id'>) {
+    return findRefund(table, tenant_id, id)
   }
 }
 

@@ -12,7 +12,7 @@ import { deleteTenant, progressKey } from '#bin/commands/tenants/purge-tenant.ts
 import { cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, systemClock } from '#shared/platform/base/clock.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
-import { type Entity, type Item, type Key, keyOf } from '#shared/platform/table/keys.ts'
+import { type Entity, type Item, type Key, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import { accountsOf, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
 import { readSubscribedTenants, subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
@@ -280,10 +280,17 @@ describe('what people decided after the time of the restore', () => {
       ...keyOf(tenant, 'order', id),
       ...{ id, tenant_id: tenant, version: 1, cart_id: 'cart-1' },
     })
+    const sagaOf = (tenant: string): Item[] => {
+      const record = { pk: `idempotency#saga-of-${tenant}`, sk: 'record' }
+      const entry = pendingKeyOf('pending-saga', `2026-01-31T11:01:00.000Z#${order}`)
+      return [record, { ...entry, sk: `${entry.sk}-${tenant}`, tenant, record }]
+    }
     const before = [
       ...[orderOf(order), orderOf(kept), orderOf(otherKept, 'blocked'), orderOf(order, 'purged')],
       ...[orderOf(order, 'vanished'), session('ended', 'active'), session('running', 'active')],
       { pk: 'idempotency#1', sk: 'record', status: 201 },
+      ...sagaOf('purged'),
+      ...sagaOf(acme),
       { ...cartEntryOf(order) },
       { ...cartEntryOf(kept) },
     ]
@@ -362,7 +369,7 @@ describe('what people decided after the time of the restore', () => {
 
   test('copies no idempotency record: it would answer 201 for an order that is gone', async () => {
     const records = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('idempotency#'))
-    expect(records.map(({ pk }) => pk)).toEqual(['idempotency#1'])
+    expect(records.map(({ pk }) => pk).sort()).toEqual(['idempotency#1', 'idempotency#saga-of-acme'])
   })
 
   test('deletes the tenants that were purged, and keeps one that is only blocked', async () => {
@@ -370,7 +377,12 @@ describe('what people decided after the time of the restore', () => {
       .filter(({ pk }) => pk.startsWith('order#'))
       .map(({ pk }) => pk.split('#')[1])
     expect(new Set(tenants)).toEqual(new Set([acme, 'blocked']))
-    expect(carried).toContainEqual({ items: 'tenant purged', copied: 0, removed: 1 })
+    expect(carried).toContainEqual({ items: 'tenant purged', copied: 0, removed: 3 })
+  })
+
+  test('ends the sagas of the tenants that were purged, and keeps others', async () => {
+    const sagas = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('pending-saga#'))
+    expect(sagas.map(({ tenant }) => tenant)).toEqual([acme])
   })
 
   test('deletes the audit of a tenant that was purged with it', async () => {

@@ -142,6 +142,16 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const promise = 'a lock on a charge belongs to a paid refund'
       return { items: [...failed, lock], promise, about: `refund/${sk}`, settings }
     },
+    'a lock without its refund': () => {
+      const id = firstIdAt(0)
+      const items = and({ ...keyOf('acme', 'charge_lock', 'ch_lost'), refund_id: id })
+      return { items, promise: 'a lock on a charge belongs to a paid refund', about: `refund/${id}` }
+    },
+    'a saga without its refund': () => {
+      const { id } = (recordOf(first('pending-saga')).saga as { state: { id: string } }).state
+      const items = without(first('refund', (refund) => refund.id === id))
+      return { items, promise: 'the ledger is the paid and reversed refunds', about: `refund/${id}` }
+    },
     'a pending refund that does not lock its charge': () => {
       const about = `refund/${first('refund', waiting).id}`
       const settings = { ...localSettings, 'refunds.policy': 'once_per_charge' as const }

@@ -164,6 +164,14 @@ describe('refunds in an account whose owner ended the access', () => {
   })
 })
 
+test('the saga of a refund that is gone ends', async () => {
+  const { tenant_id, id } = await interrupt('acme')
+  await runtime.table.transact([{ remove: keyOf(tenant_id, 'refund', id), condition: 'none' }])
+  await sweepFor(minute)
+  expect([itemsOf('pending-saga'), asked]).toEqual([[], []])
+  expect(itemsOf('idempotency')).toMatchObject([{ state: 'complete', status: 500 }])
+})
+
 describe('refunds that wait for a bank', () => {
   test('do not hide one that is due, whatever their number', async () => {
     for (let n = 0; n < 20; n += 1) await accept('waits', hour)

@@ -2,6 +2,7 @@ import { DescribeTableCommand, DynamoDBClient, type TableDescription } from '@aw
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { asOrder, cartEntryKey } from '#shared/orders/order.ts'
 import { firstIdAt, minuteMilliseconds } from '#shared/platform/base/clock.ts'
+import type { SagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import {
   type Entity,
@@ -11,6 +12,7 @@ import {
   ownerOf,
   type PartitionKind,
   partitionsOf,
+  pendingPartitionsOf,
 } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import { forgetSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
@@ -163,10 +165,21 @@ export async function carryOver({
     report(`purging ${tenant}`)
     const restored = new Set<string>(kindsOf('restored'))
     let removed = 0
+    for (const partition of pendingPartitionsOf('pending-saga')) await purgeSagas(partition)
     for (const entity of entities) await Promise.all(partitionsOf(tenant, entity).map(purgePartition))
     // A purge that had begun at the time of the restore has ended.
     await writeAll(copying, [removeRequest(progressKey(tenant))])
     if (removed > 0) done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })
+
+    /** Sagas are in no partition of the tenant. An interrupted run finds their records again by their entries. */
+    async function purgeSagas(partition: string): Promise<void> {
+      for await (const page of pagesOf(client, target, partition)) {
+        const entries = page.filter((entry) => entry.tenant === tenant)
+        await writeAll(copying, (entries as unknown as SagaEntry[]).map(({ record }) => removeRequest(record)))
+        await writeAll(copying, entries.map(removeRequest))
+        removed += 2 * entries.length
+      }
+    }
 
     async function purgePartition(partition: string): Promise<void> {
       for await (const page of pagesOf(client, target, partition)) {

@@ -4,7 +4,7 @@ import { idOfEntry } from '#shared/platform/table/keys.ts'
 import type { Refund } from '#shared/refunds/refund.ts'
 import type { RefundStatus } from '#shared/refunds/refund-states.ts'
 import { asRefund, type LedgerEntry } from '#shared/refunds/refund-store.ts'
-import { type SharedPromise, typedOwnerOf } from './promise.ts'
+import { madeAt, type SharedPromise, typedOwnerOf } from './promise.ts'
 
 type RefundFact =
   | { kind: 'refund'; refund: Payment & Pick<Refund, 'status' | 'unsettled_entry'>; at: string }
@@ -58,8 +58,8 @@ export const refundPromise: SharedPromise<RefundFact> = {
         break
       }
       case 'charge_lock':
-        for (const id of [item.refund_id, ...((item.also_held_by ?? []) as string[])])
-          state(tenant, `refund/${id}`, { kind: 'lock' })
+        for (const id of [item.refund_id, ...((item.also_held_by ?? []) as string[])].map(String))
+          state(tenant, `refund/${id}`, { kind: 'lock', ...madeAt(id) })
         break
       case 'audit': {
         const { target, action, at } = item as unknown as AuditRecord
@@ -74,7 +74,7 @@ export const refundPromise: SharedPromise<RefundFact> = {
         const record = asIdempotencyRecord(item)
         if (record.state !== 'pending' || record.saga.state.charge_id === undefined) break
         const { tenant_id, id } = record.saga.state
-        state(String(tenant_id), `refund/${id}`, { kind: 'saga' })
+        state(String(tenant_id), `refund/${id}`, { kind: 'saga', ...madeAt(String(id)) })
       }
     }
   },
@@ -87,6 +87,13 @@ export const refundPromise: SharedPromise<RefundFact> = {
         broken(
           'the ledger is the paid and reversed refunds',
           `the ledger has ${showAll(entries)}, and there is no such refund`,
+        )
+      if (facts.some(({ kind }) => kind === 'lock'))
+        broken('a lock on a charge belongs to a paid refund', 'it locks its charge, and there is no such refund')
+      if (facts.some(({ kind }) => kind === 'saga'))
+        broken(
+          'the ledger is the paid and reversed refunds',
+          'its saga may have paid it, and there is no such refund',
         )
       return
     }
