@@ -17,7 +17,7 @@ export interface StepEntry {
 
 /** What it takes to end an operation. */
 const ending = {
-  get: ['operation'],
+  get: ['operation', 'operation_count'],
   put: ['failed-operation'],
   update: ['operation', 'operation_count'],
   delete: ['pending-operation'],

@@ -119,7 +119,7 @@ export const subscriptions: readonly Subscription[] = [
     source: 'every.minute',
     uses: ['imports.start', 'imports.describe'],
     table: {
-      get: ['operation'],
+      get: ['operation', 'operation_count'],
       query: ['pending-operation'],
       put: ['failed-operation'],
       update: ['operation', 'operation_count'],

@@ -51,7 +51,7 @@ export async function endOperation(
     const set = { ...endOf(operation, ending), ...withoutUrl }
     const asRead = { chunks_done: operation.chunks_done }
     const ended = moveOperation(operation, ending.trigger, clock.now(), set, asRead)
-    const changes = [ended, ...endProgress(operation)]
+    const changes = [ended, ...(await endProgress(operation, table))]
     if (ending.trigger === 'fail') changes.push(failedOperationEntry(operation, clock.now()))
     if (!(await table.transact(changes))) return { ...operation, ...set }
   }
@@ -84,13 +84,17 @@ interface Cancellation {
  * Cancels an operation. A pending one is canceled at once. A running one is asked to stop, and ends as canceled after
  * its work in progress. One that has ended or has a cancel request stays unchanged.
  */
-export function cancelOperation(operation: Operation, { now }: Pick<WorkContext, 'now'>): Cancellation {
+export async function cancelOperation(
+  operation: Operation,
+  { table, now }: Pick<WorkContext, 'table' | 'now'>,
+): Promise<Cancellation> {
   const { id, tenant_id: tenant, state, cancel_requested } = operation
   const audit = { action: 'cancel', target: `operation/${id}`, tenant }
   const onFailure = 'TRANSIENT.error' as const
   if (state === 'pending' && operationTransitions.allows('cancel', state)) {
     const set = { result: partialResult(operation), ...withoutUrl }
-    const changes = [moveOperation(operation, 'cancel', now(), set, { state }), ...endProgress(operation)]
+    const canceled = moveOperation(operation, 'cancel', now(), set, { state })
+    const changes = [canceled, ...(await endProgress(operation, table))]
     return {
       operation: { ...operation, ...set, state: 'canceled' },
       writes: changes.map((change) => ({ ...change, onFailure })),

@@ -64,15 +64,16 @@ export function removePendingEntry(id: string): Change {
   return { remove: pendingKeyOf('pending-operation', id), condition: 'none' }
 }
 
-/** Removes an operation that ends from those in progress: its entry, and its part of the tenant's count. */
-export function endProgress({ id, tenant_id }: Operation): Change[] {
-  const decrement: Change = {
-    update: countKey(tenant_id),
-    set: {},
-    add: { in_progress: -1 },
-    condition: 'none',
-  }
-  return [removePendingEntry(id), decrement]
+/**
+ * Removes an operation that ends from those in progress: its entry, and its part of the tenant's count. The count may have
+ * expired since, such as during a long freeze: it never falls below zero.
+ */
+export async function endProgress({ id, tenant_id }: Operation, table: Table): Promise<Change[]> {
+  const update = countKey(tenant_id)
+  const in_progress = Number((await table.get(update))?.in_progress ?? 0)
+  if (in_progress < 1) return [removePendingEntry(id)]
+  const condition = { matches: { in_progress } }
+  return [removePendingEntry(id), { update, set: {}, add: { in_progress: -1 }, condition }]
 }
 
 /** Writes the entry of an operation that fails. */
@@ -85,7 +86,8 @@ export function failedOperationEntry(
 
 /**
  * The key of a tenant's count of operations in progress. The count rises in the transaction that starts an operation
- * and falls in the one that ends it, so it is exact whatever fails in between.
+ * and falls in the one that ends it, so it is exact whatever fails in between. If it expired, it is too low until all
+ * operations that it lacks have ended.
  */
 const countKey = (tenant: string): Key => keyOf(tenant, 'operation_count', 'imports')
 

@@ -119,6 +119,23 @@ describe('an operation is no longer counted', () => {
     expect(await inProgress(tenant)).toBe(0)
   })
 
+  test('which makes no count if it has expired meanwhile', async () => {
+    const id = await begin('expired')
+    await service.table.transact([
+      { remove: keyOf('expired', 'operation_count', 'imports'), condition: 'none' },
+    ])
+    await service.cancel('expired', id)
+    expect(await inProgress('expired')).toBe(Number.NaN)
+  })
+
+  test('but does not take a count below zero', async () => {
+    const id = await begin('low')
+    const update = keyOf('low', 'operation_count', 'imports')
+    await service.table.update({ update, set: { in_progress: 0 }, condition: 'none' })
+    await service.run('low', id)
+    expect(await inProgress('low')).toBe(0)
+  })
+
   test('after it fails', async () => {
     await service.run('fails', (await service.upload('fails', 'name\nAnn\n')).json.operation_id)
     expect(await inProgress('fails')).toBe(0)

@@ -17,7 +17,7 @@ export const endpoint = defineEndpoint(route, {
       // A repeated cancellation changes nothing and succeeds, whatever its first attempt has made of the entity tag.
       if (!isEnded(read.state) && read.cancel_requested !== 'yes')
         checkPrecondition(precondition, operationEtag(read, settings, context.now()))
-      const { operation, writes, audit } = cancelOperation(read, context)
+      const { operation, writes, audit } = await cancelOperation(read, context)
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),

@@ -26,7 +26,7 @@ export const route = defineRoute({
   errors: ['NOT_FOUND.operation', 'CONFLICT.etag.mismatch'],
   uses: [],
   table: {
-    get: ['operation'],
+    get: ['operation', 'operation_count'],
     find: ['operation'],
     update: ['operation', 'operation_count'],
     delete: ['pending-operation'],
