@@ -10,8 +10,9 @@ import {
   updateSubscriber,
 } from '#bin/commands/subscribers/registry.ts'
 import { readSubscriber } from '#bin/commands/subscribers/subscriber-operator.ts'
+import { firstIdAt } from '#shared/platform/base/clock.ts'
 import { itemsOf } from '#shared/platform/listing/merge.ts'
-import { keyOf } from '#shared/platform/table/keys.ts'
+import { keyOf, pendingPartitionsOf } from '#shared/platform/table/keys.ts'
 import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import { readSubscribedTenants, subscriberCheck } from '#shared/subscribers/subscribed-tenants.ts'
 import { changeSubscriber, findSubscriber, moveSubscriber } from '#shared/subscribers/subscriber.ts'
@@ -498,6 +499,23 @@ describe('subscribers re-encrypt', () => {
     own.versions.existing.shift()
     expect(await own.signingSecrets(refs[0])).toHaveLength(1)
     expect(await own.signingSecrets(refs[1])).toHaveLength(2)
+  })
+
+  test('skips none if the last one of a page is deleted before the next page', async () => {
+    const own = await subscriberOperator()
+    const { table } = own
+    const [pk = ''] = pendingPartitionsOf('registered-subscriber')
+    for (const at of [1, 2, 3])
+      await table.put({ item: { pk, sk: firstIdAt(at), tenant: 'one' }, condition: 'none' })
+    const pages: typeof table = {
+      ...table,
+      async readRange(range) {
+        const read = await table.readRange({ ...range, limit: 2 })
+        await table.transact([{ remove: { pk, sk: firstIdAt(2) }, condition: 'none' }])
+        return read
+      },
+    }
+    expect(await reEncrypt({ ...own, table: pages })).toMatchObject({ subscribers: 3 })
   })
 
   test('names the subscribers whose secrets cannot be read, and re-encrypts the others', async () => {

@@ -1,6 +1,4 @@
-import { largestId, smallestId } from '#shared/platform/base/clock.ts'
-import { pendingPartitionsOf } from '#shared/platform/table/keys.ts'
-import type { Table } from '#shared/platform/table/table.ts'
+import { pendingEntries } from '#shared/platform/table/pending-entries.ts'
 import {
   changeSubscriber,
   findSubscriber,
@@ -27,7 +25,8 @@ export async function reEncrypt(
   report: Report = () => {},
 ): Promise<ReEncrypted> {
   const done: ReEncrypted = { subscribers: 0, re_encrypted: 0, unreadable: [] }
-  for await (const ref of allSubscribers(operator.table)) {
+  for (const { sk: subscriber, tenant } of await pendingEntries(operator.table, 'registered-subscriber')) {
+    const ref = { tenant: String(tenant), subscriber }
     const result = await reEncryptOne(operator, ref)
     done.subscribers += 1
     if (result === 'changed') done.re_encrypted += 1
@@ -63,18 +62,4 @@ async function reEncryptOne(
     // Another process may have changed the subscriber meanwhile.
     if (!(await table.transact(changes))) return 'changed'
   }
-}
-
-/** Yields the subscribers of all tenants. */
-async function* allSubscribers(table: Table): AsyncGenerator<SubscriberRef> {
-  for (const partition of pendingPartitionsOf('registered-subscriber'))
-    for (let low = smallestId, isFirst = true; ; isFirst = false) {
-      const range = { partition, low, high: largestId, descending: false, limit: 500 }
-      const { items, exhausted } = await table.readRange(range)
-      // The range includes the last item of the page before.
-      for (const { sk, tenant } of isFirst ? items : items.slice(1))
-        yield { tenant: String(tenant), subscriber: sk }
-      if (exhausted) break
-      low = String(items.at(-1)?.sk)
-    }
 }
