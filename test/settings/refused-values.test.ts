@@ -134,6 +134,8 @@ const rows: Row[] = [
   [{ 'otp.dailyWrongAttempts': { limit: 1001 } }, 'at limit'],
   [{ 'otp.mailsPerAddress': { limit: 101 } }, 'at limit'],
   [{ 'otp.mailsPerAddress': { windowSeconds: 299 } }, 'at windowSeconds'],
+  // A redrive of a dead letter needs the event, and the queue keeps it for 14 days.
+  [{ 'webhooks.inboxDays': 13 }, 'webhooks.inboxDays'],
   [{ 'storage.backups': { weeklyKeptDays: 36_501 } }, 'at weeklyKeptDays'],
   [{ 'storage.backups': { weeklyKeptDays: 35.5 } }, 'at weeklyKeptDays'],
   [{ 'storage.backups': { lock: { minDays: 8, maxDays: 365, changeableDays: 3 } } },

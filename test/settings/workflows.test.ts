@@ -158,12 +158,12 @@ const rows: Row[] = [
   ['webhooks.status', 200, async ({ service }) => (await sendEvent(service, event())).status, 200],
   ['webhooks.maxBytes', 2048,
     async ({ service }) => (await sendEvent(service, event({}, { note: 'x'.repeat(3000) }))).status, 413],
-  ['webhooks.inboxDays', 7, async ({ service }) => {
+  ['webhooks.inboxDays', 14, async ({ service }) => {
     const sent = event()
     await sendEvent(service, sent)
     const item = await service.table.get(inboxKey(sent.event_id))
     return Math.round((Number(item?.expires_at) - Date.now() / 1000) / 86_400)
-  }, 7],
+  }, 14],
   ['events.payloads', { 'order.created': 'resource', 'order.paid': 'resource' }, orderEvents,
     [['order.created', wholeOrder], ['order.placed', placed], ['order.paid', wholeOrder]]],
   ['events.payloads', { 'refund.succeeded': 'id_and_tenant' }, async ({ service, tenant, call }) => {

@@ -84,8 +84,8 @@ export const workflows = {
   'webhooks.maxBytes': setting('tuning', 'Maximum body size in bytes (SQS: 256 KB)', integer(1, 262_144)),
   'webhooks.inboxDays': setting(
     'tuning',
-    'How long an event id is stored to detect duplicates, in days',
-    count,
+    'How long a received event is stored to detect duplicates, in days; at least as long as dead letters are kept',
+    integer(14),
   ),
   'events.payloads': setting(
     'product',
