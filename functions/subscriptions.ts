@@ -150,7 +150,7 @@ export const subscriptions: readonly Subscription[] = [
     source: { queue: 'reconciliations', daily: true },
     uses: ['secret.payments', 'queue.reconciliations', 'reconciliations.send'],
     table: {
-      get: ['account', 'reconciled', 'refund'],
+      get: ['account', 'blocked-tenants', 'reconciled', 'refund'],
       put: ['reconciled'],
       query: ['account_owner', 'ledger', 'refund'],
     },

@@ -16,7 +16,7 @@ const latePayouts = ['RefundsCreate', 'SagasFinish', 'WebhooksHandle'].map((name
 }))
 
 /** The lost accounts, by the functions that notice them. */
-const lostAccounts = ['SagasFinish', 'RefundsCreate', 'WebhooksHandle'].map((name) => ({
+const lostAccounts = ['SagasFinish', 'RefundsCreate', 'WebhooksHandle', 'RefundsReconcile'].map((name) => ({
   group: `${name}Log`,
   query:
     'fields @timestamp, tenant, correlation_id | filter code = "PROVIDER_ACCOUNT_LOST" | sort @timestamp desc',
@@ -60,7 +60,7 @@ export const refundAlarms: readonly AlarmDefinition[] = [
   {
     id: 'ProviderAccountLost',
     impact:
-      'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
+      'The owner of a tenant’s account has ended the access of the service at the payment provider, or the account has refused a refund for a day, or the daily comparison. Refunds in progress stay pending, and are tried once a day. New ones are rejected once the provider has reported the loss.',
     act: 'The log names the tenant. If its owner connects the account again at the payment provider, connect it here, too: its refunds are paid within a day. Else connect another one or none, and end each pending refund by what the old account shows: `paid` with a payout, `failed` if there is none and none is pending. This also works while the tenant is blocked, and before its purge. The alarm is raised again each day until then.',
     queries: lostAccounts,
     commands: [tenants, 'npx commerce refunds list --tenant T --status pending --stack STACK'],

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { dayMilliseconds, timestamp } from '../platform/base/clock.ts'
-import { fail } from '../platform/base/failure.ts'
+import { Failure, fail } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { inParallel } from '../platform/table/table.ts'
@@ -25,6 +25,11 @@ interface ComparedPosition extends Item {
   until: number
 }
 
+type TaskContext = Pick<
+  WorkContext,
+  'settings' | 'table' | 'log' | 'budget' | 'correlation' | 'isBlocked'
+>
+
 /** No part is started with less time than this. */
 const partMilliseconds = 12_000
 
@@ -40,7 +45,7 @@ const batchSize = 10
  */
 export async function reconcileMessage(
   body: string,
-  context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'now'>,
+  context: TaskContext & Pick<WorkContext, 'now'>,
   queue: {
     openProviderRefunds(): Promise<ProviderRefunds>
     send(messages: readonly { body: string; group: string }[]): Promise<boolean[]>
@@ -95,29 +100,37 @@ export function newestCompared(settings: Settings, now: number): number {
 
 /**
  * Compares as much of a range as the budget allows, and logs the number of differences. The end of the range becomes the
- * position of the account, so days that a failure left out are in the range of a later day. A lost account cannot be read.
+ * position of the account, so days that a failure or a block of the tenant left out are in the range of a later day. A block ends
+ * comparisons before a purge deletes the first entry. A lost account cannot be read.
  * @returns the rest of the task, as another task if there is one
  * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable
  */
 async function reconcileTask(
   task: ReconcileTask,
-  context: Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget'>,
+  context: TaskContext,
   providerRefunds: ProviderRefunds,
 ): Promise<ReconcileTask[]> {
   const { tenant, account, to, rest } = task
-  const { table, log, budget } = context
+  const { table, log, budget, correlation } = context
+  if (await context.isBlocked(tenant, table)) return []
   const known = await findAccount(table, tenant, account)
   if (!known || known.lost_at !== undefined) return []
   const from = rest ? Date.parse(rest.from) : await startOf(task, context)
   const range = { tenant, account, from, to: Date.parse(rest?.to ?? to) }
   const counts = { compared: 0, unrelated: 0, differences: 0 }
   let left = range.to
-  for await (const part of reconcile(range, { table, providerRefunds, budget })) {
-    counts.compared += part.compared
-    counts.unrelated += part.unrelated.length
-    counts.differences += part.differences.length
-    left = part.from
-    if (budget.remaining() < partMilliseconds) break
+  try {
+    for await (const part of reconcile(range, { table, providerRefunds, budget })) {
+      counts.compared += part.compared
+      counts.unrelated += part.unrelated.length
+      counts.differences += part.differences.length
+      left = part.from
+      if (budget.remaining() < partMilliseconds) break
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof Failure && thrown.refusedByTenant)) throw thrown
+    if (known.disconnected_at === undefined) log.alert('PROVIDER_ACCOUNT_LOST', correlation, { tenant })
+    return []
   }
   log.reconciled({ tenant, account, ...counts })
   if (left > from) return [{ tenant, account, to, rest: { from: timestamp(from), to: timestamp(left) } }]

@@ -97,7 +97,7 @@ export async function readWithRetries<Result>(
 export function refusedCall(error: StripeError): Failure {
   return fail('DEPENDENCY.unavailable', {
     cause: causeOf(error),
-    causedByCaller: error.code === 'account_invalid',
+    refusedByTenant: error.code === 'account_invalid',
   })
 }
 

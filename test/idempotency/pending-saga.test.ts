@@ -99,7 +99,7 @@ describe('the entry of a pending saga', () => {
 describe('a saga that a decision of its tenant refuses', () => {
   const refuse = () => {
     respond = () => {
-      throw fail('DEPENDENCY.unavailable', { causedByCaller: true })
+      throw fail('DEPENDENCY.unavailable', { refusedByTenant: true })
     }
   }
 
@@ -212,7 +212,7 @@ test('there is one entry, where the pending record says, after any steps and fau
     if (step === 'wait' || step === 'wait a day') return runtime.clock.advance(step === 'wait' ? minute : day)
     if (step === 'pay') respond = () => {}
     if (step === 'fail') newResponse(fail('DEPENDENCY.timeout'))
-    if (step === 'refuse') newResponse(fail('DEPENDENCY.unavailable', { causedByCaller: true }))
+    if (step === 'refuse') newResponse(fail('DEPENDENCY.unavailable', { refusedByTenant: true }))
     if (recordIn(runtime)?.state !== 'pending') return undefined
     return step === 'hasten' ? hastenSaga(entry(), runtime) : resume()
   }

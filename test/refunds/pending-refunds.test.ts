@@ -4,6 +4,7 @@ import { purgeTenant } from '#bin/commands/tenants/purge-tenant.ts'
 import { endpoint as createRefund } from '#functions/refunds/create-refund/endpoint.ts'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
+import { noKey } from '#shared/platform/base/secrets.ts'
 import { maxPendingSagas } from '#shared/platform/idempotency/backlog.ts'
 import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { addSagaEntry, firstSagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
@@ -44,7 +45,7 @@ beforeEach(() => {
 const provider = {
   async refund({ account }: ProviderRequest) {
     asked.push(account)
-    if (lost.has(account)) throw fail('DEPENDENCY.unavailable', { causedByCaller: true })
+    if (lost.has(account)) throw fail('DEPENDENCY.unavailable', { refusedByTenant: true })
     return paid
   },
   adopt: () => Promise.reject(new Error('no refund is lost')),
@@ -145,6 +146,18 @@ describe('refunds in an account whose owner ended the access', () => {
     expect(runtime.alerts).toEqual([['PROVIDER_ACCOUNT_LOST', { tenant: 'lost' }]])
     await sweepFor(day)
     expect(runtime.alerts).toHaveLength(2)
+  })
+
+  test('raise no alarm while only the key of the provider is missing, and are paid soon after', async () => {
+    const refund = await interrupt('acme')
+    runtime.secret = async () => noKey
+    for (let hours = 0; hours < 26; hours += 1) {
+      runtime.clock.advance(hour)
+      await finishSagas([createRefund as unknown as Endpoint], runtime)
+    }
+    expect(runtime.alerts).toEqual([])
+    await sweepFor(hour)
+    expect(stored(refund)?.status).toBe('succeeded')
   })
 
   test('are no failures of the sweep', async () => {

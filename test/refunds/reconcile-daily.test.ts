@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import type { Operator } from '#bin/commands/stack/operator-audit.ts'
+import { blockTenant, unblockTenant } from '#bin/commands/tenants/block-tenant.ts'
 import { connectAccount, disconnectAccount } from '#bin/commands/tenants/connect-account.ts'
 import { timestamp } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
 import type { Log } from '#shared/platform/base/log.ts'
+import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { openWork } from '#shared/platform/request/context.ts'
 import { accountKey, findAccount } from '#shared/refunds/accounts.ts'
 import type {
@@ -34,6 +37,7 @@ let failure: Error | undefined
 
 beforeEach(async () => {
   runtime = memoryRuntime({ 'refunds.account': 'connected', ...oneDay })
+  runtime.isBlocked = blockCheck(runtime.clock)
   operator = { ...runtime, name: 'jane' }
   for (const [n, tenant] of tenants.entries()) await connectAccount(operator, tenant, `acct_${n}`)
   sent = []
@@ -166,6 +170,28 @@ describe('the message of an account', () => {
     await disconnectAccount(operator, 'tenant-1')
     await handle(taskOf(day))
     expect(ranges).toMatchObject([{ account: 'acct_1' }])
+  })
+
+  test.each([
+    ['raises the alarm of a lost account', [['PROVIDER_ACCOUNT_LOST', { tenant: 'tenant-1' }]]],
+    ['ends without one after a disconnect', []],
+  ])('%s if the account refuses the service', async (name, alerts) => {
+    if (name.includes('disconnect')) await disconnectAccount(operator, 'tenant-1')
+    failure = fail('DEPENDENCY.unavailable', { refusedByTenant: true })
+    await handle(taskOf(day))
+    expect([ranges.length, runtime.alerts, sent, logged]).toEqual([1, alerts, [], []])
+  })
+
+  test('compares nothing while its tenant is blocked, and later goes on where it ended', async () => {
+    await handle(taskOf(2 * day))
+    await blockTenant(operator, 'tenant-1')
+    runtime.clock.advance(minute)
+    await handle(taskOf(10 * day))
+    expect(ranges).toHaveLength(1)
+    await unblockTenant(operator, 'tenant-1')
+    runtime.clock.advance(minute)
+    await handle(taskOf(11 * day))
+    expect(ranges.at(-1)).toMatchObject({ from: 2 * day, to: 11 * day })
   })
 
   test('does nothing if the account is lost, or its tenant was purged', async () => {

@@ -183,7 +183,7 @@ describe('an internal error of the service', () => {
   })
 
   test('is none of the service if the account ended the access of its key', async () => {
-    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    const failure = { code: 'DEPENDENCY.unavailable', refusedByTenant: true }
     await expect(refund(request({ account: 'unknown' }))).rejects.toMatchObject(failure)
   })
 
@@ -376,7 +376,7 @@ describe('a question about a refund', () => {
   })
 
   test('in an account that ended the access is no failure of the service', async () => {
-    const failure = { code: 'DEPENDENCY.unavailable', causedByCaller: true }
+    const failure = { code: 'DEPENDENCY.unavailable', refusedByTenant: true }
     await expect(find(request({ account: 'unknown' }))).rejects.toMatchObject(failure)
   })
 

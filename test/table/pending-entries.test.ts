@@ -75,16 +75,17 @@ describe('the key of an entry', () => {
 test.each([
   [
     'a refusal by a decision of the tenant',
-    fail('DEPENDENCY.unavailable', { causedByCaller: true }),
+    fail('DEPENDENCY.unavailable', { refusedByTenant: true }),
     day,
     true,
   ],
   [
     'such a refusal of younger work',
-    fail('DEPENDENCY.unavailable', { causedByCaller: true }),
+    fail('DEPENDENCY.unavailable', { refusedByTenant: true }),
     day - 1,
     false,
   ],
+  ['a missing key', fail('DEPENDENCY.unavailable', { causedByCaller: true }), day, false],
   ['an outage', fail('DEPENDENCY.unavailable'), day, false],
   ['a mistake of the code', new Error('broken'), day, false],
 ])('%s says whether work is refused for a day', (_, thrown, age, expected) => {

@@ -41,6 +41,8 @@ interface FailureOptions {
   cause?: unknown
   /** Callers can cause it at will, so even with 5xx it is no failure of the service. */
   causedByCaller?: boolean
+  /** A decision of the tenant, such as that of an account's owner who ended the access of the service. Also caused by callers. */
+  refusedByTenant?: boolean
 }
 
 /** An intended error response. Anything else that is thrown is a fault of the service. */
@@ -52,6 +54,7 @@ export class Failure extends Error {
   readonly details: Details | undefined
   readonly headers: Record<string, string>
   readonly causedByCaller: boolean
+  readonly refusedByTenant: boolean
 
   constructor(code: ErrorCode, options: FailureOptions = {}) {
     super(code, { cause: options.cause })
@@ -62,7 +65,8 @@ export class Failure extends Error {
     this.details =
       challenge === undefined ? options.details : { ...options.details, www_authenticate: challenge }
     this.headers = { ...options.headers }
-    this.causedByCaller = options.causedByCaller ?? false
+    this.refusedByTenant = options.refusedByTenant ?? false
+    this.causedByCaller = options.causedByCaller ?? this.refusedByTenant
     if (challenge !== undefined) this.headers['WWW-Authenticate'] = challenge
     if (retryAfterSeconds !== undefined) this.headers['Retry-After'] = String(retryAfterSeconds)
   }

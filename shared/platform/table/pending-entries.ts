@@ -41,12 +41,11 @@ export function laterEntry(entry: string, now: number, { ofAge, longest }: Pause
 }
 
 /**
- * Returns whether work is a day old and was refused by a decision of its tenant, such as that of an account's owner who
- * ended the access of the service. Trying it each hour is in vain.
+ * Returns whether work is a day old and was refused by a decision of its tenant. Trying it each hour is in vain.
  * @param id the id of the work
  */
 export function isRefusedLongerThanADay(thrown: unknown, id: string, now: number): boolean {
-  return thrown instanceof Failure && thrown.causedByCaller && now - timeOf(id) >= 24 * hourMilliseconds
+  return thrown instanceof Failure && thrown.refusedByTenant && now - timeOf(id) >= 24 * hourMilliseconds
 }
 
 /** Returns all entries of pending work, in the order of their sort keys. @param high the largest one */
