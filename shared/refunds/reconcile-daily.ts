@@ -25,10 +25,7 @@ interface ComparedPosition extends Item {
   until: number
 }
 
-type TaskContext = Pick<
-  WorkContext,
-  'settings' | 'table' | 'log' | 'budget' | 'correlation' | 'isBlocked'
->
+type TaskContext = Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'correlation' | 'isBlocked'>
 
 /** No part is started with less time than this. */
 const partMilliseconds = 12_000

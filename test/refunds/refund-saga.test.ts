@@ -315,17 +315,20 @@ describe('a refund that was settled in the meantime', () => {
     expect(stored()).toMatchObject({ status: 'succeeded', version: 3 })
   })
 
-  test.each(['before', 'during'])('that is gone %s the payout ends as a fault, without effects', async (when) => {
-    const state = await start()
-    const lose = () =>
-      runtime.table.transact([{ remove: { pk: stored().pk, sk: stored().sk }, condition: 'none' }])
-    runtime.clock.advance(ageMilliseconds)
-    respond = async () => {
-      await lose()
-      return paid
-    }
-    if (when === 'before') await lose()
-    expect(await finish(state)).toMatchObject({ status: 500, failure: { code: 'INTERNAL.unexpected' } })
-    expect([itemsOf('refund'), itemsOf('ledger')]).toEqual([[], []])
-  })
+  test.each(['before', 'during'])(
+    'that is gone %s the payout ends as a fault, without effects',
+    async (when) => {
+      const state = await start()
+      const lose = () =>
+        runtime.table.transact([{ remove: { pk: stored().pk, sk: stored().sk }, condition: 'none' }])
+      runtime.clock.advance(ageMilliseconds)
+      respond = async () => {
+        await lose()
+        return paid
+      }
+      if (when === 'before') await lose()
+      expect(await finish(state)).toMatchObject({ status: 500, failure: { code: 'INTERNAL.unexpected' } })
+      expect([itemsOf('refund'), itemsOf('ledger')]).toEqual([[], []])
+    },
+  )
 })

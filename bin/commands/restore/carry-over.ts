@@ -175,7 +175,10 @@ export async function carryOver({
     async function purgeSagas(partition: string): Promise<void> {
       for await (const page of pagesOf(client, target, partition)) {
         const entries = page.filter((entry) => entry.tenant === tenant)
-        await writeAll(copying, (entries as unknown as SagaEntry[]).map(({ record }) => removeRequest(record)))
+        await writeAll(
+          copying,
+          (entries as unknown as SagaEntry[]).map(({ record }) => removeRequest(record)),
+        )
         await writeAll(copying, entries.map(removeRequest))
         removed += 2 * entries.length
       }

@@ -169,7 +169,9 @@ async function endWork(operator: Operator, tenant: string, report: Report): Prom
     await tryNow(operator, refunds)
     for (const { sk } of imports) {
       const operation = await findOperation(table, { tenant, operation_id: sk })
-      const { writes } = operation ? await cancelOperation(operation, { table, now: () => clock.now() }) : { writes: [] }
+      const { writes } = operation
+        ? await cancelOperation(operation, { table, now: () => clock.now() })
+        : { writes: [] }
       // If the import has changed meanwhile, the next round cancels it.
       if (writes.length > 0) await table.transact(writes.map(({ onFailure: _, ...change }) => change))
     }

@@ -89,7 +89,10 @@ export const refundPromise: SharedPromise<RefundFact> = {
           `the ledger has ${showAll(entries)}, and there is no such refund`,
         )
       if (facts.some(({ kind }) => kind === 'lock'))
-        broken('a lock on a charge belongs to a paid refund', 'it locks its charge, and there is no such refund')
+        broken(
+          'a lock on a charge belongs to a paid refund',
+          'it locks its charge, and there is no such refund',
+        )
       if (facts.some(({ kind }) => kind === 'saga'))
         broken(
           'the ledger is the paid and reversed refunds',
