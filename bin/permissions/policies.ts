@@ -110,7 +110,7 @@ const procedures: readonly Statement[] = [
     Resource: ofService('cloudformation', 'stack/commerce-*'),
   },
   {
-    Sid: 'ShowDashboardAndTraces',
+    Sid: 'ShowDashboard',
     Action: [
       'cloudwatch:DescribeAlarms',
       'cloudwatch:GetDashboard',
@@ -118,7 +118,6 @@ const procedures: readonly Statement[] = [
       'cloudwatch:ListDashboards',
       'logs:DescribeLogGroups',
       'logs:DescribeQueryDefinitions',
-      'xray:BatchGetTraces',
     ],
     Resource: '*',
   },
@@ -257,9 +256,12 @@ export function consolePolicy(): object {
   )
 }
 
-/** Returns the policy for emergencies, in addition to that of operators: queries that show the addresses of callers. */
+/** Returns the policy for emergencies, in addition to that of operators: it shows the addresses of callers and their URLs. */
 export function unmaskPolicy(): object {
-  return policy([{ Sid: 'ReadAddressesOfCallers', Action: 'logs:Unmask', Resource: logGroups }])
+  return policy([
+    { Sid: 'ReadAddressesOfCallers', Action: 'logs:Unmask', Resource: logGroups },
+    { Sid: 'ReadTraces', Action: 'xray:BatchGetTraces', Resource: '*' },
+  ])
 }
 
 /** Returns the policy of the pipeline: deployments through the roles of the bootstrap, and its commands. */

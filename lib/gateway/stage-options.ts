@@ -24,6 +24,7 @@ export function stageOptions({
   if (hasAlarms(stage, settings)) countUnanswered(accessLog, stage)
   return {
     stageName: stage.name,
+    // A trace has the address of the caller and the URL with its query, so only the policy for emergencies reads traces.
     tracingEnabled: true,
     ...methodOptions(settings['limits.gateway']),
     methodOptions: { ...optionsByMethod(endpoints, settings, stage), ...optionsOfUnknownRoutes(stage) },

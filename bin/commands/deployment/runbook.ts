@@ -34,7 +34,7 @@ A correlation id links a log line to the audit record and the events of the same
 no ids of resources but those of mails. The audit holds the others. All alarms that are raised now, the saved queries, and the trace of a log line with \`xray_trace_id\`:
 
 ${fenced('sh', 'aws cloudwatch describe-alarms --state-value ALARM --alarm-name-prefix STACK-\naws logs describe-query-definitions --query-definition-name-prefix STACK/\naws xray batch-get-traces --trace-ids XRAY_TRACE_ID')}
-All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` needs those of
+All commands work with the permissions of docs/examples/operator-policy.json. Only \`unmask\` and traces need those of
 docs/examples/operator-unmask-policy.json, too.
 
 # Ask what happened

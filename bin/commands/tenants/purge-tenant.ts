@@ -51,6 +51,7 @@ export const remaining: Readonly<Record<string, string>> = {
   'point-in-time recovery': 'ends after 35 days',
   'backups and their copies': 'kept as storage.backups says',
   'archive of published events': 'kept as events.replay says',
+  'addresses and URLs in traces': 'X-Ray deletes them after 30 days',
   users: 'remain in the user pool',
 }
 
