@@ -1,4 +1,6 @@
 import type { KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { pascalCase } from '#lib/functions/function-names.ts'
 import { digitsOf } from '#shared/otp/code-digits.ts'
@@ -27,7 +29,7 @@ import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
 import { testSecret } from '#test/support/test-keys.ts'
 import { declaredUses } from './declared-uses.ts'
-import { allows, readableSecrets, statementsOnTable } from './role-policies.ts'
+import { allows, policyOf, readableSecrets, statementsOnTable } from './role-policies.ts'
 import { templatesOf } from './synthesis.ts'
 
 /** What the role of a function can read. */
@@ -78,7 +80,14 @@ function lootOf(name: string): Loot {
   const statements = statementsOnTable(template, name)
   const reads = ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:Query']
   const read = items.filter(({ pk }) => reads.some((action) => allows(statements, action, [pk])))
-  return { keys, texts: [...known, ...textsIn(read)] }
+  return { keys, texts: [...known, ...textsIn(readsStream(name) ? items : read)] }
+}
+
+/** Returns whether the role of a function can read the stream, which holds each item that was written. */
+function readsStream(name: string): boolean {
+  return policyOf(template, name).Statement.some(({ Action }) =>
+    [Action].flat().includes('dynamodb:GetRecords'),
+  )
 }
 
 function textsIn(value: unknown): string[] {
@@ -133,6 +142,19 @@ test.each(attacks)('%s: only the roles of %j can', (_, expected, attack) => {
     keys.some((key) => texts.some((one) => attack(key, one))),
   )
   expect(able.map(([name]) => name).sort()).toEqual(expected)
+})
+
+test('the roles that read the stream reach each item and no key, and the page says so', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/security.md'), 'utf8')
+  const rows = page.split('\n').filter((line) => line.includes('read each item that was written'))
+  const readers = roles.filter(([name]) => readsStream(name))
+  expect(readers.map(([name]) => name)).toEqual(['events.relay', 'tasks.enqueue'])
+  expect(rows.map((row) => /`(.*?)`/.exec(row)?.[1])).toEqual(readers.map(([name]) => name))
+  const everything = textsIn(items)
+  for (const [, { keys, texts }] of readers) {
+    expect(keys).toEqual([])
+    expect(texts).toEqual(expect.arrayContaining(everything))
+  }
 })
 
 test('neither the key of one-time codes nor the salt alone gives the digits', () => {

@@ -1,3 +1,4 @@
+import { type Subscription, subscriptions } from '#functions/subscriptions.ts'
 import { type Right, rights } from '#lib/access/rights.ts'
 import { taskQueues } from '#shared/platform/events/outbox.ts'
 import type { PartitionKind } from '#shared/platform/table/keys.ts'
@@ -53,7 +54,7 @@ function takeovers(): string {
     `\`${name}\``,
     named(items, reading),
     named(items, changing),
-    phrases([...uses], kindsOf(items, creating)),
+    phrases(name, [...uses], kindsOf(items, creating)),
   ])
   const heads = ['Function', 'Reads', 'Changes', 'Can also']
   return [heads, heads.map(() => '---'), ...rows.sort()].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -68,7 +69,7 @@ function kindsOf(items: TableUse, calls: readonly TableCall[]): PartitionKind[] 
   return [...kinds].filter((kind) => !common.includes(kind))
 }
 
-function phrases(uses: readonly Right[], created: readonly PartitionKind[]): string {
+function phrases(name: string, uses: readonly Right[], created: readonly PartitionKind[]): string {
   const queues = uses.filter((use) => use.startsWith('queue.')).map((use) => use.slice('queue.'.length))
   const others = (Object.keys(rights) as Right[])
     .filter((use) => uses.includes(use))
@@ -79,5 +80,8 @@ function phrases(uses: readonly Right[], created: readonly PartitionKind[]): str
   )
   const sending = fed.map(([queue]) => `feed the queue \`${queue}\``)
   const receiving = queues.map((queue) => `take messages of the queue \`${queue}\``)
-  return [...others, ...sending, ...receiving].join('; ') || '–'
+  const isFed = ({ name: fed, source }: Subscription) =>
+    fed === name && typeof source === 'object' && 'stream' in source
+  const streamed = subscriptions.some(isFed) ? ['read each item that was written in the last 24 hours'] : []
+  return [...others, ...sending, ...receiving, ...streamed].join('; ') || '–'
 }
