@@ -2,14 +2,14 @@ import { Duration, Validations } from 'aws-cdk-lib'
 import type { Key } from 'aws-cdk-lib/aws-kms'
 import { BlockPublicAccess, Bucket, BucketEncryption, HttpMethods, ObjectOwnership } from 'aws-cdk-lib/aws-s3'
 import type { Construct } from 'constructs'
-import { exportFolder, importFolder, rejectFolder } from '#shared/platform/formats/file-store.ts'
+import { exportFolder, importFolder, rejectFolder, tableFolder } from '#shared/platform/formats/file-store.ts'
 import type { Settings } from '#shared/settings/register.ts'
 import type { Stage } from '../stage.ts'
 import { removalPolicyOf } from './data-table.ts'
 
 /**
- * Creates the bucket for files too large for a response or a message. Exports are downloaded by a link and deleted
- * after a day. Files to import hold personal data and are deleted after a day, too. Their rejected rows are kept as
+ * Creates the bucket for files too large for a response or a message. Exports, of codes by a link and of the table by
+ * operators, are deleted after a day. Files to import hold personal data and are deleted after a day, too. Their rejected rows are kept as
  * long as the operation.
  */
 export function filesBucket(scope: Construct, stage: Stage, settings: Settings, key?: Key): Bucket {
@@ -34,6 +34,7 @@ export function filesBucket(scope: Construct, stage: Stage, settings: Settings, 
     ],
     lifecycleRules: [
       { id: 'exports', prefix: exportFolder, expiration: Duration.days(1) },
+      { id: 'table', prefix: `${tableFolder}/`, expiration: Duration.days(1) },
       { id: 'imports', prefix: importFolder, expiration: Duration.days(1) },
       {
         id: 'rejects',

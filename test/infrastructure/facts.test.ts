@@ -147,6 +147,7 @@ const facts: Record<string, Record<string, Record<string, unknown>>> = {
       LifecycleConfiguration: {
         Rules: [
           expiring('exports', 1),
+          expiring('table', 1),
           expiring('imports', 1),
           expiring('rejects', settings['operations.retentionDays']),
           { Id: 'unfinished', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals'
 import { searchedLogGroups } from '#bin/commands/ask/reach.ts'
 import { runbook } from '#bin/commands/deployment/runbook.ts'
 import { commandActions, dataActions, findStack, firstActions } from '#bin/permissions/command-actions.ts'
-import { tenantPattern } from '#shared/platform/table/keys.ts'
+import { exportFolder, tableFolder } from '#shared/platform/formats/file-store.ts'
 import { idsOf, propertiesOf, templatesOf } from './synthesis.ts'
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
@@ -161,12 +161,17 @@ describe('the policy of operators', () => {
     expect(queues.filter((arn) => arn.startsWith(start))).toHaveLength(1)
   })
 
-  test('permits operators to read no file of a tenant', () => {
+  test('permits operators to read exports of the table only, which no function reaches', async () => {
     const files = statements.filter(({ Action }) => Action.includes('s3:GetObject'))
-    const folders = files.map(
-      ({ Resource }) => /^arn:aws:s3:::commerce-\*\/exports\/(.+)\/\*$/.exec(`${Resource}`)?.[1],
-    )
-    expect(folders).toEqual([expect.not.stringMatching(tenantPattern)])
+    expect(files.map(({ Resource }) => Resource)).toEqual([`arn:aws:s3:::commerce-*/${tableFolder}/*`])
+    const { template } = await templatesOf('prod')
+    const reached = idsOf(template, 'AWS::IAM::Policy')
+      .flatMap((id): Statement[] => propertiesOf(template, id).PolicyDocument.Statement)
+      .filter(({ Action }) => [Action].flat().some((action) => action.startsWith('s3:')))
+      .flatMap(({ Resource }) => Resource)
+    const file = `<Files.Arn>/${tableFolder}/file`
+    expect(reached).toContain(`<Files.Arn>/${exportFolder}*`)
+    expect(reached.filter((arn) => file.startsWith(arn.replace(/\*$/, '')))).toEqual([])
   })
 
   test('permits operators to pass the roles of backups and schedules, and no other', () => {

@@ -134,7 +134,7 @@ describe('an export of the table', () => {
     expect(await readAll()).toEqual({ read: items, at: time.getTime() })
   })
 
-  test('is asked for in the folder that no tenant has, with the key of the bucket', async () => {
+  test('is asked for in its own folder, with the key of the bucket', async () => {
     store([items])
     await readAll()
     const request = { TableArn: arn, S3Bucket: bucket, S3Prefix: tableFolder, ExportFormat: 'DYNAMODB_JSON' }

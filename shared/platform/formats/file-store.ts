@@ -1,7 +1,7 @@
 /** The key prefix of exports, which are deleted a day after they are written. */
 export const exportFolder = 'exports/'
-/** The folder of the exports of the table, which operators read. No tenant has a name that begins like this. */
-export const tableFolder = `${exportFolder}_table`
+/** The folder of the exports of the table, which operators read, but no function. They are deleted after a day. */
+export const tableFolder = 'table'
 /** The key prefix of files to import, deleted after a day. By then every import has ended. */
 export const importFolder = 'imports/'
 /** The key prefix of the rejected rows of imports, without personal data, kept as long as their operations. */
