@@ -166,6 +166,13 @@ describe('POST /imports', () => {
     ])
   })
 
+  test('stores no header with more columns than it may have', async () => {
+    const wide = `email${','.repeat(10_000)}\na\n`
+    const { operation_id, state, error } = await imported('wide', wide)
+    expect([state, error.code]).toEqual(['failed', 'VALIDATION.csv.header'])
+    expect((await service.operation('wide', operation_id)).columns).toEqual([])
+  })
+
   test('rejects invalid UTF-8 at once', async () => {
     const answer = await service.upload(
       'latin',

@@ -232,8 +232,8 @@ export type CsvRow =
   | { row: number; cells: Readonly<Record<string, string>>; problem?: undefined }
   | { row: number; cells?: undefined; problem: CsvRowProblem }
 
-/** The number of unknown columns that an error lists. */
-const maxListed = 20
+/** An import stores the columns of its file. Those without a name are not limited by their names. */
+const maxColumns = 100
 
 /**
  * Returns the data rows of an RFC 4180 file. Lines may also end in LF or CR alone; blank rows are skipped. A row with
@@ -262,9 +262,11 @@ export function readHeader(text: string, shape: Pick<CsvShape, 'required' | 'opt
   const repeated = [...known].filter((name) => times(name) > 1)
   // By number: without a header, the first row is one of personal data.
   const unknown = columns.flatMap((column, index) => (column === '' || known.has(column) ? [] : [index + 1]))
-  if (missing.length + unknown.length + repeated.length === 0) return columns
+  const problems = missing.length + unknown.length + repeated.length
+  if (problems === 0 && columns.length <= maxColumns) return columns
   refuseOtherSeparator(text, known)
-  const details = { missing, unknown: unknown.slice(0, maxListed), repeated }
+  const tooMany = { reason: 'too_many', max: maxColumns, actual: columns.length }
+  const details = columns.length > maxColumns ? tooMany : { missing, unknown, repeated }
   throw fail('VALIDATION.csv.header', { details })
 }
 
