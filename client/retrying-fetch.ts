@@ -74,7 +74,22 @@ async function sendOnce(request: Request, signal: AbortSignal, transport: Transp
   const token = await transport.token()
   const headers = new Headers(request.headers)
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
-  return readWhole(await transport.fetch(new Request(request.clone(), { headers, signal })))
+  return readWhole(await send(new Request(request.clone(), { headers, signal }), transport.fetch))
+}
+
+/**
+ * Sends a request. A large export redirects to a link of another origin, where fetch would repeat an API key. So the link
+ * is fetched without headers. Browsers hide the address of a redirect, so there fetch follows it.
+ */
+async function send(request: Request, fetch: Transport['fetch']): Promise<Response> {
+  if (request.method !== 'GET' || !request.headers.has('X-Api-Key')) return fetch(request)
+  const response = await fetch(new Request(request, { redirect: 'manual' }))
+  if (response.type === 'opaqueredirect') return fetch(request)
+  const address = response.headers.get('Location')
+  const isRedirect = response.status >= 300 && response.status < 400
+  if (!isRedirect || address === null) return response
+  await response.body?.cancel()
+  return fetch(new Request(new URL(address, request.url), { signal: request.signal }))
 }
 
 /** Rejects when the signal fires. The token function does not see the signal, and may never end. */

@@ -369,6 +369,47 @@ describe('requests', () => {
     expect(server.received.map(({ authorization }) => authorization)).toEqual(['Bearer t1', 'Bearer t2'])
   })
 
+  describe('of a large export', () => {
+    const file: Step = { status: 200, headers: { 'Content-Type': 'text/csv' }, body: 'id' }
+    let storage: ScriptedServer
+    beforeAll(async () => {
+      storage = await scriptedServer()
+    })
+    afterAll(() => storage?.stop())
+
+    function playLink() {
+      const time = testTime()
+      const link = `${storage.base_url}/file.csv?X-Amz-Signature=1`
+      server.play([{ status: 303, headers: { Location: link } }], time)
+      storage.play([file], time)
+      return time
+    }
+
+    test.each([
+      ['token', { token: 't' }, { authorization: 'Bearer t' }],
+      ['API key', { headers: { 'X-API-Key': 'ck_acme.secret' } }, { api_key: 'ck_acme.secret' }],
+    ])('follow its link without the %s', async (_, credentials, sent) => {
+      const client = commerceClient({ baseUrl: server.base_url, ...playLink(), ...credentials })
+      const { status, data } = await client.GET('/codes:export')
+      expect([status, data]).toEqual([200, '"id"'])
+      expect(server.received).toMatchObject([{ url: '/codes:export', ...sent }])
+      const none = { authorization: undefined, api_key: undefined }
+      expect(storage.received).toMatchObject([{ url: '/file.csv?X-Amz-Signature=1', ...none }])
+    })
+
+    test('follow its link in a browser, which hides the address of a redirect', async () => {
+      const time = playLink()
+      const browser = (request: Request) => {
+        if (request.redirect !== 'manual') return time.fetch(request)
+        const hidden = Object.defineProperty(Response.error(), 'type', { value: 'opaqueredirect' })
+        return Promise.resolve(hidden)
+      }
+      const headers = { 'X-Api-Key': 'ck_acme.secret' }
+      const client = commerceClient({ baseUrl: server.base_url, ...time, fetch: browser, headers })
+      expect((await client.GET('/codes:export')).status).toBe(200)
+    })
+  })
+
   test('send all headers of a list', async () => {
     server.play([placed], testTime())
     const client = commerceClient({ baseUrl: server.base_url })

@@ -18,6 +18,7 @@ interface Received {
   url: string
   key: string | undefined
   authorization: string | undefined
+  api_key: string | undefined
   body: string
 }
 
@@ -39,7 +40,8 @@ export async function scriptedServer(): Promise<ScriptedServer> {
     for await (const chunk of request) body += chunk
     const { method = '', url = '', headers } = request
     const key = headers['idempotency-key'] as string | undefined
-    received.push({ method, url, key, authorization: headers.authorization, body })
+    const api_key = headers['x-api-key'] as string | undefined
+    received.push({ method, url, key, authorization: headers.authorization, api_key, body })
     const step = script[Math.min(received.length, script.length) - 1]
     if (!step) throw new Error('the script has no step')
     time.pass(step.takes ?? 0)
