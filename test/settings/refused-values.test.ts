@@ -21,6 +21,8 @@ const countBy = (source: number, both: number) => [
   { by: 'source', times: source },
   { by: 'source_and_email', times: both },
 ]
+const { captcha } = localSettings['limits.webAcl']
+const hosts = (number: number) => Array.from({ length: number }, (_, n) => `shop${n}.acme.cloud`)
 const account = '111122223333'
 const elsewhere = { 'aws.environment': { account, region: 'us-east-1' } }
 const certificateArn = `arn:aws:acm:eu-west-1:${account}:certificate/1`
@@ -110,6 +112,7 @@ const rows: Row[] = [
   [{ 'webhooks.scheme': { prefix: 'v1, ' } }, 'visible characters of ASCII'],
   [{ 'otp.mail': { subject: 'one\nBcc: two' } }, 'one line that is not empty'],
   [{ 'codes.export': { inlineMaxBytes: 6_000_000 } }, 'at inlineMaxBytes'],
+  [{ 'limits.webAcl': { captcha: { ...captcha, tokenDomains: hosts(11) } } }, 'at captcha.tokenDomains: Invalid length'],
   [{ 'imports.result': { linkSeconds: 86_400 } }, 'at linkSeconds'],
   [{ 'imports.maxBytes': { fileUrl: fetchLimits.deadlineSeconds * 1024 ** 2 + 1 } }, 'imports.maxBytes at fileUrl'],
   [{ 'cors.allowedOrigins': ['https://Shop.acme.cloud'] }, 'an origin as browsers send it'],
@@ -169,6 +172,7 @@ test.each([
   { 'mail.sender': { domain: { identity: 'example.com', mailFrom: 'bounce.example.com', verified: true } } },
   { 'limits.other': { 'orders.list': [limit(10), limit(100, { windowSeconds: 3600 })] } },
   { 'login.countBy': countBy(2, 1) },
+  { 'limits.webAcl': { captcha: { ...captcha, tokenDomains: hosts(10) } } },
 ])('%j is accepted', (changes) => {
   expect(() => settingsWith(withMembers(changes))).not.toThrow()
 })

@@ -140,7 +140,11 @@ export const requests = {
         oneTimeCodes: webAclRate,
         userPool: webAclRate,
         retryAfterSeconds: count,
-        captcha: v.strictObject({ tokenDomains: list(hostName), immunitySeconds: integer(60, 259_200) }),
+        captcha: v.strictObject({
+          // The quota of AWS WAF. A domain covers its subdomains.
+          tokenDomains: v.pipe(list(hostName), v.maxLength(10)),
+          immunitySeconds: integer(60, 259_200),
+        }),
       }),
       v.rawCheck(({ dataset, addIssue }) => {
         if (!dataset.typed) return
