@@ -22,6 +22,8 @@ const secretArns = ['PaymentsSecret*', 'WebhooksSecret*', 'StripeWebhooksSecret*
 )
 const logGroupsOfFunctions = ofService('logs', 'log-group:commerce-*')
 const logGroups = [logGroupsOfFunctions, ofService('logs', 'log-group:aws-waf-logs-commerce-*')]
+/** User pools and secrets have names of AWS, which do not tell whose they are. */
+const ofThisService = { StringEquals: { 'aws:ResourceTag/service': 'commerce' } }
 const ofServiceKey = { 'ForAnyValue:StringLike': { 'kms:ResourceAliases': 'alias/commerce-*' } }
 
 /** Where the actions of the commands are allowed. An action belongs to the first statement that matches it. */
@@ -80,8 +82,13 @@ const places: readonly (Omit<Statement, 'Action'> & { actions: RegExp })[] = [
   { Sid: 'ReadMetrics', actions: /^cloudwatch:/, Resource: '*' },
   { Sid: 'QueryLogs', actions: /^logs:StartQuery$/, Resource: logGroups },
   { Sid: 'ReadLogQueries', actions: /^logs:/, Resource: '*' },
-  { Sid: 'ManageUsers', actions: /^cognito-idp:/, Resource: ofService('cognito-idp', 'userpool/*') },
-  { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns },
+  {
+    Sid: 'ManageUsers',
+    actions: /^cognito-idp:/,
+    Resource: ofService('cognito-idp', 'userpool/*'),
+    Condition: ofThisService,
+  },
+  { Sid: 'UseSecrets', actions: /^secretsmanager:/, Resource: secretArns, Condition: ofThisService },
 ]
 
 /** Services that encrypt with the key of the stage on behalf of a caller of these actions. */
@@ -100,6 +107,7 @@ const readKeyOfCodes: Statement = {
   Sid: 'ReadTheKeyOfCodes',
   Action: 'secretsmanager:GetSecretValue',
   Resource: ofService('secretsmanager', 'secret:CodesSecret*'),
+  Condition: ofThisService,
 }
 
 /** Permissions for the commands of the AWS CLI in the runbook and in the docs, and for the dashboard. */
@@ -172,6 +180,7 @@ const procedures: readonly Statement[] = [
     Sid: 'DescribeSecrets',
     Action: 'secretsmanager:DescribeSecret',
     Resource: secretArns,
+    Condition: ofThisService,
   },
   {
     Sid: 'FindTheKey',

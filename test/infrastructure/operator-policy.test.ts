@@ -193,6 +193,32 @@ describe('the policy of operators', () => {
   })
 })
 
+describe.each(['operator-policy', 'console-policy', 'pipeline-policy'])('%s', (name) => {
+  const tag = { 'aws:ResourceTag/service': 'commerce' }
+
+  test('reaches user pools and secrets of the service only, by their tag', () => {
+    const reaching = statementsOf(`docs/examples/${name}.json`).filter(({ Action }) =>
+      [Action].flat().some((action) => /^(cognito-idp|secretsmanager):/.test(action)),
+    )
+    expect(reaching.length).toBeGreaterThan(0)
+    for (const { Condition } of reaching) expect(Condition).toEqual({ StringEquals: tag })
+  })
+})
+
+test.each(['prod', 'staging', 'dev'] as const)(
+  'user pools and secrets of %s have the tag of the policies',
+  async (stage) => {
+    const { template } = await templatesOf(stage)
+    const [pools, secrets] = ['AWS::Cognito::UserPool', 'AWS::SecretsManager::Secret'].map((type) =>
+      idsOf(template, type).map((id) => propertiesOf(template, id)),
+    )
+    expect(pools?.map(({ UserPoolTags }) => UserPoolTags)).toEqual([{ service: 'commerce' }])
+    const tagged = { Tags: expect.arrayContaining([{ Key: 'service', Value: 'commerce' }]) }
+    expect(secrets?.length).toBeGreaterThan(5)
+    for (const secret of secrets ?? []) expect(secret).toMatchObject(tagged)
+  },
+)
+
 describe('a search of logs by a command', () => {
   /** Returns the log groups of the stage that a command searches. A log group without a name gets one of CloudFormation. */
   const searched = async () => {
