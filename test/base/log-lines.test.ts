@@ -82,9 +82,13 @@ describe('the message of a fault', () => {
 
   test.each([
     ['of a parser', () => JSON.parse('jane@example.com')],
+    ['of a parser of lines like those of a stack', () => JSON.parse('\n  at jane@example.com')],
     ['of an assignment to a text', () => Object.assign('jane@example.com', { 0: 1 })],
     ['of a search in a text', () => 'a' in ('jane@example.com' as unknown as object)],
   ])('is not logged if it may quote a value, such as that %s', (_, work) => {
-    expect(describeFault(thrownBy(work))).not.toHaveProperty('message')
+    const description = describeFault(thrownBy(work))
+    expect(description).not.toHaveProperty('message')
+    expect(description?.at[0]).toMatch(/^at /)
+    expect(JSON.stringify(description)).not.toContain('jane')
   })
 })

@@ -184,13 +184,21 @@ export interface FaultDescription {
 export function describeFault(fault: unknown): FaultDescription | undefined {
   if (fault === undefined) return undefined
   if (!(fault instanceof Error)) return { name: typeof fault, at: [] }
-  const frames = (fault.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
   const message = reportableMessage(fault)
   return {
     name: fault.name,
     ...(message !== undefined && { message }),
-    at: frames.slice(0, 5).map((line) => line.trim()),
+    at: framesOf(fault)
+      .slice(0, 5)
+      .map((line) => line.trim()),
   }
+}
+
+/** Returns the frames of a stack, which begins with the message. A message may have lines that look like frames. */
+function framesOf({ stack = '', message }: Error): string[] {
+  const from = stack.indexOf(message)
+  const frames = stack.slice(from < 0 ? 0 : from + message.length)
+  return frames.split('\n').filter((line) => /^\s+at /.test(line))
 }
 
 /** Messages of the engine that contain names of the code only. */
