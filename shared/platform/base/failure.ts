@@ -195,7 +195,7 @@ export function describeFault(fault: unknown): FaultDescription | undefined {
 }
 
 /** Returns the frames of a stack, which begins with the message. A message may have lines that look like frames. */
-function framesOf({ stack = '', message }: Error): string[] {
+function framesOf({ stack = '', message = '' }: Error): string[] {
   const from = stack.indexOf(message)
   const frames = stack.slice(from < 0 ? 0 : from + message.length)
   return frames.split('\n').filter((line) => /^\s+at /.test(line))
