@@ -297,7 +297,7 @@ test('the served guide runs as it is written', async () => {
 
 test('checks the profiles of the examples and synthesizes all stages on AWS', async () => {
   // Who copies an example sets an account and names in it: a synthesis refuses those of the example.
-  const [dev = '', , prod = ''] = blocksOf(readme, 'Deploying to AWS').map((lines) =>
+  const [dev = '', , , prod = ''] = blocksOf(readme, 'Deploying to AWS').map((lines) =>
     lines.replace(
       /cp \S+ (profiles\/\S+)/,
       "$&\nsed -i.bak 's/111122223333/222233334444/; s/acme[.]cloud/acme.dev/g' $1",
