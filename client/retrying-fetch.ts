@@ -30,7 +30,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * Returns a fetch that retries. Each attempt sends the same key and body, and the returned response is fully read.
+ * Returns a fetch that retries. Each attempt sends the same key and body, and the returned response is fully read, but for
+ * a file to which the service redirects.
  * @throws ConnectionError, TimeoutError when no attempt is left; CanceledError when the request's own signal fires;
  *   CallError when the token function fails
  */
@@ -74,22 +75,30 @@ async function sendOnce(request: Request, signal: AbortSignal, transport: Transp
   const token = await transport.token()
   const headers = new Headers(request.headers)
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
-  return readWhole(await send(new Request(request.clone(), { headers, signal }), transport.fetch))
+  const { response, isFile } = await send(new Request(request.clone(), { headers, signal }), transport.fetch)
+  // A large file may take longer than all attempts: its reader waits for each part.
+  return isFile && response.ok ? { response, retryable: false } : readWhole(response)
 }
 
 /**
- * Sends a request. A large export redirects to a link of another origin, where fetch would repeat an API key. So the link
- * is fetched without headers. Browsers hide the address of a redirect, so there fetch follows it.
+ * Sends a request. A large export redirects to the link of a file at another origin, where fetch would repeat an API key.
+ * So the link is fetched without headers. Browsers hide the address of a redirect, so there fetch follows it.
  */
-async function send(request: Request, fetch: Transport['fetch']): Promise<Response> {
-  if (request.method !== 'GET' || !request.headers.has('X-Api-Key')) return fetch(request)
+async function send(request: Request, fetch: Transport['fetch']) {
+  if (request.method !== 'GET' || !request.headers.has('X-Api-Key')) return following(request)
   const response = await fetch(new Request(request, { redirect: 'manual' }))
-  if (response.type === 'opaqueredirect') return fetch(request)
+  if (response.type === 'opaqueredirect') return following(request)
   const address = response.headers.get('Location')
   const isRedirect = response.status >= 300 && response.status < 400
-  if (!isRedirect || address === null) return response
+  if (!isRedirect || address === null) return { response, isFile: false }
   await response.body?.cancel()
-  return fetch(new Request(new URL(address, request.url), { signal: request.signal }))
+  const link = new Request(new URL(address, request.url), { signal: request.signal })
+  return { response: await fetch(link), isFile: true }
+
+  async function following(one: Request) {
+    const response = await fetch(one)
+    return { response, isFile: response.redirected }
+  }
 }
 
 /** Rejects when the signal fires. The token function does not see the signal, and may never end. */

@@ -377,11 +377,11 @@ describe('requests', () => {
     })
     afterAll(() => storage?.stop())
 
-    function playLink() {
+    function playLink(answer = file) {
       const time = testTime()
       const link = `${storage.base_url}/file.csv?X-Amz-Signature=1`
       server.play([{ status: 303, headers: { Location: link } }], time)
-      storage.play([file], time)
+      storage.play([answer], time)
       return time
     }
 
@@ -395,6 +395,19 @@ describe('requests', () => {
       expect(server.received).toMatchObject([{ url: '/codes:export', ...sent }])
       const none = { authorization: undefined, api_key: undefined }
       expect(storage.received).toMatchObject([{ url: '/file.csv?X-Amz-Signature=1', ...none }])
+    })
+
+    test.each([
+      ['token', { token: 't' }],
+      ['API key', { headers: { 'X-Api-Key': 'ck_acme.secret' } }],
+    ])('get its parts as they arrive, also after the limits of time, with %s', async (_, credentials) => {
+      const { promise: second, resolve } = Promise.withResolvers<string>()
+      const time = playLink({ first: 'id\n', second })
+      const client = commerceClient({ baseUrl: server.base_url, ...time, ...credentials })
+      const { data } = await client.GET('/codes:export', { parseAs: 'stream' })
+      time.expire()
+      resolve('1\n')
+      expect(await new Response(data as ReadableStream).text()).toBe('id\n1\n')
     })
 
     test('follow its link in a browser, which hides the address of a redirect', async () => {

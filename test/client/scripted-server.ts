@@ -7,6 +7,8 @@ export type Step = {
   takes?: number
 } & (
   | { status: number; headers?: Record<string, string>; body?: unknown }
+  /** A file whose second part comes later. */
+  | { first: string; second: Promise<string> }
   /** The connection is reset before the response or in the middle of its body. */
   | { cut: 'at once' | 'half way' }
   /** No response until the client gives up. */
@@ -46,6 +48,11 @@ export async function scriptedServer(): Promise<ScriptedServer> {
     if (!step) throw new Error('the script has no step')
     time.pass(step.takes ?? 0)
     if ('hangs' in step) return time.expire()
+    if ('first' in step) {
+      response.writeHead(200, { 'Content-Type': 'text/csv' }).write(step.first)
+      response.end(await step.second)
+      return
+    }
     if ('status' in step) {
       const text = step.body === undefined ? undefined : JSON.stringify(step.body)
       response.writeHead(step.status, { 'Content-Type': 'application/json', ...step.headers }).end(text)
