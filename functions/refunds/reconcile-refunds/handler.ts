@@ -3,6 +3,7 @@ import { queueFunction } from '#shared/platform/aws/queue-function.ts'
 import { readSecret } from '#shared/platform/aws/secrets-manager.ts'
 import { sendAll } from '#shared/platform/aws/sqs.ts'
 import { queueUrlVariable } from '#shared/platform/events/outbox.ts'
+import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { deployedProviderRefunds } from '#shared/refunds/list-stripe-refunds.ts'
 import { reconcileMessage } from '#shared/refunds/reconcile-daily.ts'
 
@@ -13,6 +14,7 @@ export const handler = queueFunction(
     failure: 'REFUNDS_NOT_RECONCILED',
     milliseconds: 24_000,
     table: deployedTable,
+    blockCheck,
     secret: readSecret,
   },
   (body, context) =>
