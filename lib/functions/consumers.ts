@@ -130,20 +130,22 @@ function feedFromQueue(
 
 /** Invokes the function every minute. The next run finds anything that one run missed. */
 function feedEachMinute(
-  { handler, invoked: { functionArn } }: Target,
+  { handler, invoked }: Target,
   name: string,
   { stage, state }: { stage: Stage; state: 'ENABLED' | 'DISABLED' },
 ): void {
+  // The next minute brings another run: one that Lambda held or repeated would run beside it, or during a freeze.
+  if (stage.onAws) invoked.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) })
   const invoker = new Role(handler, 'Invoker', {
     assumedBy: serviceOfAccount(handler, 'scheduler.amazonaws.com'),
   })
-  grant(invoker, ['lambda:InvokeFunction'], [functionArn])
+  grant(invoker, ['lambda:InvokeFunction'], [invoked.functionArn])
   new CfnSchedule(handler, 'EachMinute', {
     name: scheduleName(stage, name),
     scheduleExpression: 'rate(1 minute)',
     state,
     flexibleTimeWindow: { mode: 'OFF' },
-    target: { arn: functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
+    target: { arn: invoked.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
   })
 }
 

@@ -9,15 +9,20 @@ export const freezes: readonly Freeze[] = ['writes', 'all']
 
 const names = (all: readonly { name: string }[]) => all.map(({ name }) => name)
 
+/** Lambda holds an event of a schedule, and would still start a run of it after the schedule is disabled. */
+const scheduled = subscriptions.filter(({ source }) => source === 'every.minute')
+
 /** Functions that stop at a reserved concurrency of 0. Callers get 503, and the workflow of an import retries. */
 const stopped: Readonly<Record<Freeze, ReadonlySet<string>>> = {
   writes: new Set([
     ...names(routes.filter(({ route }) => route.method !== 'GET').map(functionOf)),
     ...names(steps),
+    ...names(scheduled),
   ]),
   all: new Set([
     ...names(routes.map(functionOf)),
     ...names(steps),
+    ...names(scheduled),
     // Users who log in or renew a login leave audit records.
     ...names(subscriptions.filter(({ source }) => source === 'pool.token')),
   ]),

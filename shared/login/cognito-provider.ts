@@ -17,7 +17,10 @@ const attemptMilliseconds = 5000
 // No retries: a second attempt counts as another wrong password, or sends another mail.
 const client = lazy(
   () =>
-    new CognitoIdentityProviderClient({ maxAttempts: 1, requestHandler: httpHandler(attemptMilliseconds) }),
+    new CognitoIdentityProviderClient({
+      maxAttempts: 1,
+      requestHandler: httpHandler(attemptMilliseconds, { keepAlive: false }),
+    }),
 )
 
 /** Returns the provider of the user pool that the stack passes to the function. */
@@ -132,6 +135,8 @@ function isUndeliverable(thrown: unknown): boolean {
 const timeoutErrors = new Set(['TimeoutError', 'AbortError'])
 const overloadErrors = new Set([
   'TooManyRequestsException',
+  // The web ACL of the pool, which counts requests for mails by address, that of the function among them.
+  'ForbiddenException',
   'LimitExceededException',
   'ThrottlingException',
   'CodeDeliveryFailureException',

@@ -457,6 +457,21 @@ test('on prod: every queue has a policy', () => {
   expect(policies).toEqual(idsOf(prod.template, 'AWS::SQS::Queue').map((id) => `${id}Policy`))
 })
 
+test('on prod: Lambda repeats no run of a schedule', () => {
+  const targets = resourcesOf(prod.template, 'AWS::Scheduler::Schedule').map(([, { Properties }]) => {
+    return String(Properties.Target.Arn)
+  })
+  const runs = targets.filter((arn) => /Live>$/.test(arn)).map((arn) => arn.slice(1, -'Live>'.length))
+  expect(runs).toContain('SagasFinish')
+  const once = resourcesOf(prod.template, 'AWS::Lambda::EventInvokeConfig').filter(
+    ([, { Properties }]) =>
+      Properties.MaximumRetryAttempts === 0 && Properties.MaximumEventAgeInSeconds === 60,
+  )
+  expect(once.map(([, { Properties }]) => Properties.FunctionName).sort()).toEqual(
+    runs.map((id) => `<${id}>`).sort(),
+  )
+})
+
 test('on prod: Lambda ends no chain of messages that a function sends to its own queue', () => {
   const feeding = resourcesOf(prod.template, 'AWS::Lambda::EventSourceMapping').flatMap(
     ([, { Properties }]) => {

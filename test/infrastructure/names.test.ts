@@ -52,6 +52,7 @@ const unnamed = [
 ].map((type) => `AWS::ApiGateway::${type}`)
 const others = [
   'AWS::KMS::Key',
+  'AWS::Lambda::EventInvokeConfig',
   'AWS::Lambda::EventSourceMapping',
   'AWS::Lambda::Permission',
   'AWS::Lambda::Version',

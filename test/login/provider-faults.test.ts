@@ -20,6 +20,7 @@ const faults: [what: string, fault: ProviderFault, answer: string][] = [
   ['loses the answer', 'lose', '504 DEPENDENCY.timeout'],
   ['is slow', { milliseconds: 3000 }, '504 DEPENDENCY.timeout'],
   ['throttles', said(400, 'TooManyRequestsException'), '503 DEPENDENCY.unavailable'],
+  ['refuses the address', said(400, 'ForbiddenException'), '503 DEPENDENCY.unavailable'],
   ['has a fault of its own', said(500, 'InternalErrorException'), '503 DEPENDENCY.unavailable'],
   ['could not add the claims', said(400, 'UserLambdaValidationException'), '503 DEPENDENCY.unavailable'],
   ['answers without tokens', { status: 200, body: {} }, '502 DEPENDENCY.bad_gateway'],

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Frozen, freeze, unfreeze } from '#bin/commands/freeze/freeze.ts'
 import { functionOf, routes } from '#functions/routes.ts'
+import { subscriptions } from '#functions/subscriptions.ts'
 import type { Freeze } from '#lib/functions/freeze.ts'
 import { pascalCase } from '#lib/functions/function-names.ts'
 import { naming } from '#test/support/naming.ts'
@@ -85,6 +86,14 @@ describe('a freeze of writes', () => {
   test('disables every schedule but that of the probe, which writes nothing', async () => {
     await run('writes')
     expect(enabledOf(aws.schedules)).toEqual(['AddressProbeEachMinute'])
+  })
+
+  test('stops the functions of the disabled schedules, whose runs Lambda may still hold', async () => {
+    for (const { name } of subscriptions.filter(({ source }) => source === 'every.minute'))
+      expect([name, kept.writes.concurrency[idOf(kept.writes.concurrency, pascalCase(name))]]).toEqual([
+        name,
+        0,
+      ])
   })
 
   test('keeps the rest of a schedule', async () => {

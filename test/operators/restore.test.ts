@@ -25,6 +25,8 @@ import { createTable, openTable } from '#test/support/tables.ts'
 const at = new Date('2026-01-31T12:00:00Z')
 const ways = { warmThroughput: { writeUnits: 25_000, readUnits: 40_000 }, pauseSeconds: 0.05 }
 const asked: unknown[] = []
+/** The tables whose recovery was asked for before: AWS refuses it for some time. */
+const active = new Set<string>()
 /** The times to which tables were restored, by name. */
 const restoredTo = new Map<string, Date>()
 
@@ -57,7 +59,15 @@ function restoringClient(): DynamoDBClient {
   const send = client.send.bind(client)
   const restoring = Object.create(client) as DynamoDBClient
   restoring.send = (async (command: { input: unknown }) => {
-    if (command instanceof UpdateContinuousBackupsCommand) return asked.push(command.input)
+    if (command instanceof UpdateContinuousBackupsCommand) {
+      const { TableName = '' } = command.input
+      const name = 'ContinuousBackupsUnavailableException'
+      if (!active.has(TableName)) {
+        active.add(TableName)
+        throw Object.assign(new Error('backups have not yet been enabled'), { name })
+      }
+      return asked.push(command.input)
+    }
     if (command instanceof UpdateTableCommand && isWarming(command.input)) return warm(command.input)
     if (command instanceof DescribeTableCommand) {
       const described = (await send(command)) as DescribeTableCommandOutput

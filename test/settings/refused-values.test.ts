@@ -111,7 +111,7 @@ const rows: Row[] = [
   [{ 'webhooks.scheme': { idHeader: '' } }, 'expected a header name'],
   [{ 'webhooks.scheme': { prefix: 'v1, ' } }, 'visible characters of ASCII'],
   [{ 'otp.mail': { subject: 'one\nBcc: two' } }, 'one line that is not empty'],
-  [{ 'codes.export': { inlineMaxBytes: 6_000_000 } }, 'at inlineMaxBytes'],
+  [{ 'codes.export': { inlineMaxBytes: 3_000_001 } }, 'at inlineMaxBytes'],
   [{ 'limits.webAcl': { captcha: { ...captcha, tokenDomains: hosts(11) } } }, 'at captcha.tokenDomains: Invalid length'],
   [{ 'imports.result': { linkSeconds: 86_400 } }, 'at linkSeconds'],
   [{ 'imports.maxBytes': { fileUrl: fetchLimits.deadlineSeconds * 1024 ** 2 + 1 } }, 'imports.maxBytes at fileUrl'],

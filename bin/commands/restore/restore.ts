@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   DescribeTableCommand,
   DynamoDBClient,
@@ -64,8 +65,7 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     .catch((thrown: Error) => {
       if (!/already enabled/i.test(thrown.message)) throw thrown
     })
-  const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true }
-  await dynamodb.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }))
+  await recoverable()
   if (warmThroughput) await warm(table, warmThroughput)
   const { LatestStreamArn: streamArn = '' } = await active()
   // Payouts of lost refunds are searched for some time after it.
@@ -90,6 +90,18 @@ export async function restoreTable(restore: Restore): Promise<RestoredTable> {
     for (const { IndexName, WarmThroughput: ofIndex } of GlobalSecondaryIndexes) {
       const Update = { IndexName, WarmThroughput: raised(ofIndex, wanted) }
       if (Update.WarmThroughput) await update({ GlobalSecondaryIndexUpdates: [{ Update }] })
+    }
+  }
+
+  /** A table that has just become active refuses it for some time. */
+  async function recoverable(attempts = 60): Promise<void> {
+    const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true }
+    try {
+      await dynamodb.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification }))
+    } catch (thrown) {
+      if ((thrown as Error).name !== 'ContinuousBackupsUnavailableException' || attempts === 1) throw thrown
+      await setTimeout(pauseSeconds * 1000)
+      await recoverable(attempts - 1)
     }
   }
 

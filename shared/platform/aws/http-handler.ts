@@ -27,9 +27,14 @@ interface ServiceResponse {
  * Returns a request handler for SDK clients, for requests without a query and bodies that fit into memory. It costs
  * less than the SDK's own, and a timer limits each request instead of an AbortSignal.
  * @param milliseconds the time limit of a request, from its start to the last byte of its response
+ * @param keepAlive whether connections are kept. Lambda drops those that are idle, which fails the next request: a client
+ *   that does not retry cannot keep them.
  */
-export function httpHandler(milliseconds: number) {
-  const [http, https] = [lazy(() => connections('http')), lazy(() => connections('https'))]
+export function httpHandler(milliseconds: number, { keepAlive = true } = {}) {
+  const [http, https] = [
+    lazy(() => connections('http', keepAlive)),
+    lazy(() => connections('https', keepAlive)),
+  ]
   return {
     async handle(sent: ServiceRequest, { abortSignal: signal }: { abortSignal?: AbortSignal } = {}) {
       const { protocol, hostname: host, port, method, path, headers, body } = sent
@@ -62,10 +67,10 @@ export function httpHandler(milliseconds: number) {
   }
 }
 
-/** Opens requests over kept connections. Only the module of the protocol in use is loaded: that of TLS is large. */
-function connections(protocol: 'http' | 'https') {
+/** Opens requests. Only the module of the protocol in use is loaded: that of TLS is large. */
+function connections(protocol: 'http' | 'https', keepAlive: boolean) {
   const { Agent, request } = process.getBuiltinModule(`node:${protocol}`)
-  return { open: request, agent: new Agent({ keepAlive: true, maxSockets: 50 }) }
+  return { open: request, agent: new Agent({ keepAlive, maxSockets: 50 }) }
 }
 
 /** SDK clients retry errors with this name. */

@@ -17,7 +17,9 @@ interface MailTracking {
   messageId: string
 }
 
-const client = lazy(() => new SESv2Client({ maxAttempts: 1, requestHandler: httpHandler(5000) }))
+const client = lazy(
+  () => new SESv2Client({ maxAttempts: 1, requestHandler: httpHandler(5000, { keepAlive: false }) }),
+)
 
 /**
  * Sends a mail through SES, in UTF-8. It does not retry; the caller does. SES has no idempotency key, so a mail may

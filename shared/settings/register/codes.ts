@@ -131,7 +131,8 @@ export const codes = {
         ),
       ),
       maxRows: count,
-      inlineMaxBytes: integer(1, maxBodyBytes),
+      // Lambda takes a text as JSON, in which a quote or a line break is two bytes.
+      inlineMaxBytes: integer(1, 3_000_000),
       linkSeconds,
     }),
   ),
