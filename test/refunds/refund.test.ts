@@ -59,7 +59,7 @@ describe('the view of a refund', () => {
   })
 
   test.each([
-    ['another status', { status: 'unknown' }],
+    ['a status that is no text', { status: 1 }],
     ['a broken amount', { amount: 1.5 }],
     ['a field that is not part of it', { account: 'acct_1', request_name: 'request-1' }],
     ['a field that is undefined', { created_at: undefined }],
