@@ -6,6 +6,7 @@ import { itemsOf } from '../support/dynamodb-client.ts'
 import { exampleOf } from '../support/examples.ts'
 import { receiveEvent } from '../support/received-events.ts'
 import { type Service, startService } from '../support/service.ts'
+import { longTimeoutSettings } from '../support/settings.ts'
 import { eventOf } from '../support/signed-events.ts'
 
 /** An event from another service. */
@@ -28,7 +29,7 @@ export const sampleEvents: readonly SampleEvent[] = [
 
 /** Calls every route, handles every received event, and returns all events to publish. */
 export async function publishEverything(): Promise<PublishedEvent[]> {
-  const service = await startService()
+  const service = await startService({ settings: longTimeoutSettings })
   const as = { tenant: tenant_id, role: 'Admin', sub: 'publisher', scope: 'codes:read codes:write' }
   for (const { route } of routes) {
     const { path, headers, body } = await exampleOf(route, service, tenant_id)
