@@ -106,16 +106,17 @@ interface ChargeLock extends Item {
 
 /**
  * Writes the lock on a charge that a change of its refund requires: a refund that failed or was reversed no longer holds the
- * lock, and one that is paid or adopted does. The lock is removed once no refund holds it.
+ * lock, and one that is paid or adopted does if a charge may be refunded only once. The lock is removed once no refund holds it.
+ * A lock of an earlier policy is released, too.
  */
 export async function chargeLockWrites(
   refund: Refund,
   { table, settings }: { table: Table; settings: Settings },
 ): Promise<Write[]> {
-  if (settings['refunds.policy'] === 'within_charge') return []
+  const isHolder = refund.status === 'succeeded' || refund.status === 'pending'
+  if (isHolder && settings['refunds.policy'] === 'within_charge') return []
   const key = chargeLockKey(refund)
   const lock = (await table.get(key)) as ChargeLock | undefined
-  const isHolder = refund.status === 'succeeded' || refund.status === 'pending'
   if (!lock) return isHolder ? [create(newChargeLock(refund), 'TRANSIENT.error')] : []
   const { refund_id, also_held_by = [], changed_by } = lock
   const before = [refund_id, ...also_held_by]

@@ -138,9 +138,8 @@ const planted: Record<string, () => { items: Item[]; promise: string; about: str
       const { id, charge_id, pk, sk } = paidRefund()
       const lock = { ...keyOf(ownerOf(pk).tenant, 'charge_lock', String(charge_id)), refund_id: id }
       const failed = changed(paidRefund(), { status: 'failed' })
-      const settings = { ...localSettings, 'refunds.policy': 'once_per_charge' as const }
       const promise = 'a lock on a charge belongs to a paid refund'
-      return { items: [...failed, lock], promise, about: `refund/${sk}`, settings }
+      return { items: [...failed, lock], promise, about: `refund/${sk}` }
     },
     'a lock without its refund': () => {
       const id = firstIdAt(0)

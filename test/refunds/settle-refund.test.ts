@@ -258,6 +258,26 @@ describe('the lock on a charge that may be refunded once', () => {
     expect(holders()).toEqual([])
   })
 
+  test.each([
+    ['a failure', [failed(1)]],
+    ['a reversal', [succeeded(1), failed(2)]],
+  ])('is released by %s while charges may be refunded repeatedly, too', async (_, reports) => {
+    const { id } = await start(once)
+    runtime.settings = { ...runtime.settings, 'refunds.policy': 'within_charge' }
+    for (const one of reports) await report(id, one)
+    expect(holders()).toEqual([])
+  })
+
+  test('passes to the late payout while charges may be refunded repeatedly, too', async () => {
+    const late = await start(once)
+    await report(late.id, rejected)
+    const second = await start()
+    await report(late.id, succeeded(2))
+    runtime.settings = { ...runtime.settings, 'refunds.policy': 'within_charge' }
+    await report(second.id, failed(3))
+    expect(holders()).toEqual([late.id])
+  })
+
   test('stays with the refund that took it, while a late payout is booked and raises an alarm', async () => {
     const late = await start(once)
     await report(late.id, rejected)

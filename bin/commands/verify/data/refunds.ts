@@ -131,11 +131,10 @@ export const refundPromise: SharedPromise<RefundFact> = {
         'nothing is pending forever',
         "it lacks facts of the provider's, and has no entry among unsettled-refund",
       )
-    if (settings['refunds.policy'] === 'within_charge') return
     const isHolder = facts.some(({ kind }) => kind === 'lock')
     if (isHolder && /failed|reversed/.test(status))
       broken('a lock on a charge belongs to a paid refund', `it is ${status}, and locks its charge`)
-    if (!isHolder && status === 'pending')
+    if (!isHolder && status === 'pending' && settings['refunds.policy'] === 'once_per_charge')
       broken('a pending refund locks its charge', 'it is pending, and does not lock its charge')
   },
 }
