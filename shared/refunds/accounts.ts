@@ -92,14 +92,30 @@ export async function ownerOfAccount(
 }
 
 /** Returns the accounts of all tenants. */
-export async function allAccounts(table: Table): Promise<{ tenant: string; account: string }[]> {
-  const items = await allOf(table, ownerKey('').pk)
-  return items.map(({ sk, tenant }) => ({ tenant: String(tenant), account: sk }))
+export async function allAccounts(table: Table): Promise<OwnedAccount[]> {
+  const all: OwnedAccount[] = []
+  for await (const accounts of accountPages(table)) all.push(...accounts)
+  return all
+}
+
+/** An account, and the tenant that has or had it. */
+interface OwnedAccount {
+  tenant: string
+  account: string
+}
+
+/** Yields the accounts of all tenants, some at a time. @param from the first of them in the order of their names */
+export async function* accountPages(table: Table, from?: string): AsyncGenerator<OwnedAccount[]> {
+  for await (const items of pagesOf(table, ownerKey('').pk, from))
+    yield items.map(({ sk, tenant }) => ({ tenant: String(tenant), account: sk }))
 }
 
 async function allOf(table: Table, partition: string): Promise<Item[]> {
-  const range = { low: ' ', high: '\u{10ffff}', descending: false, atOnce: 1000 }
   const all: Item[] = []
-  for await (const items of readAll(table, [partition], range)) all.push(...items)
+  for await (const items of pagesOf(table, partition)) all.push(...items)
   return all
+}
+
+function pagesOf(table: Table, partition: string, low = ' '): AsyncGenerator<Item[]> {
+  return readAll(table, [partition], { low, high: '\u{10ffff}', descending: false, atOnce: 1000 })
 }

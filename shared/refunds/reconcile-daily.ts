@@ -5,7 +5,7 @@ import type { WorkContext } from '../platform/request/context.ts'
 import type { Item, Key } from '../platform/table/keys.ts'
 import { inParallel } from '../platform/table/table.ts'
 import type { Settings } from '../settings/register.ts'
-import { allAccounts, findAccount } from './accounts.ts'
+import { accountPages, findAccount } from './accounts.ts'
 import type { ProviderRefunds } from './provider-refunds.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -19,6 +19,10 @@ const ReconcileTask = v.object({
 })
 export type ReconcileTask = v.InferOutput<typeof ReconcileTask>
 
+/** A message of the queue: the start of the comparisons of a day. That of the schedule has no field, the others go on. */
+const StartTask = v.object({ from: v.exactOptional(v.string()), to: v.exactOptional(v.string()) })
+type StartTask = v.InferOutput<typeof StartTask>
+
 /** The item that holds the time up to which the refunds of an account were compared. */
 interface ComparedPosition extends Item {
   /** In milliseconds since 1970. */
@@ -27,7 +31,7 @@ interface ComparedPosition extends Item {
 
 type TaskContext = Pick<WorkContext, 'settings' | 'table' | 'log' | 'budget' | 'correlation' | 'isBlocked'>
 
-/** No part is started with less time than this. */
+/** No part of a comparison, and no further page of accounts, is started with less time than this. */
 const partMilliseconds = 12_000
 
 /** The message of the schedule, which starts the comparison of all accounts. */
@@ -36,8 +40,8 @@ export const startMessage = '{}'
 const batchSize = 10
 
 /**
- * Handles a message: that of the schedule becomes one for each account, and a range that takes longer than one message
- * may is continued by another. A repeated message compares again and changes nothing.
+ * Handles a message: that of the schedule becomes one for each account. What takes longer than one message may is continued
+ * by another. A repeated message compares again and changes nothing.
  * @param send sends at most ten messages, and returns for each whether it failed
  */
 export async function reconcileMessage(
@@ -49,27 +53,45 @@ export async function reconcileMessage(
   },
 ): Promise<void> {
   const message = JSON.parse(body)
-  // The message of the schedule has no field of a task. A later release may add others.
-  const isStart = Object.keys(ReconcileTask.entries).every((field) => !Object.hasOwn(message, field))
-  const next = isStart
-    ? await dailyTasks(context)
-    : await reconcileTask(v.parse(ReconcileTask, message), context, await queue.openProviderRefunds())
-  const starts = Array.from({ length: Math.ceil(next.length / batchSize) }, (_, batch) => batch * batchSize)
-  await inParallel(starts, async (start) => {
-    const tasks = next.slice(start, start + batchSize)
-    const messages = tasks.map((task) => ({ body: JSON.stringify(task), group: task.tenant }))
-    if ((await queue.send(messages)).includes(true)) throw fail('DEPENDENCY.unavailable')
-  })
+  if (isReconcileTask(message)) {
+    const task = v.parse(ReconcileTask, message)
+    await send(await reconcileTask(task, context, await queue.openProviderRefunds()))
+  } else await startComparisons(v.parse(StartTask, message), context, send)
+
+  async function send(tasks: readonly (ReconcileTask | StartTask)[]): Promise<void> {
+    const count = Math.ceil(tasks.length / batchSize)
+    const batches = Array.from({ length: count }, (_, at) =>
+      tasks.slice(at * batchSize, (at + 1) * batchSize),
+    )
+    await inParallel(batches, async (batch) => {
+      const messages = batch.map((task) => ({
+        body: JSON.stringify(task),
+        group: isReconcileTask(task) ? task.tenant : 'all',
+      }))
+      if ((await queue.send(messages)).includes(true)) throw fail('DEPENDENCY.unavailable')
+    })
+  }
 }
 
-/** Returns the tasks of a day: one for each account that a tenant has or had. */
-async function dailyTasks({
-  settings,
-  table,
-  now,
-}: Pick<WorkContext, 'settings' | 'table' | 'now'>): Promise<ReconcileTask[]> {
-  const to = timestamp(newestCompared(settings, now()))
-  return (await allAccounts(table)).map((one) => ({ ...one, to }))
+function isReconcileTask(message: ReconcileTask | StartTask): message is ReconcileTask {
+  return 'account' in message || 'tenant' in message
+}
+
+/** Sends a task for each account that a tenant has or had, and the start of the rest if there is no time for it. */
+async function startComparisons(
+  { from, to }: StartTask,
+  { settings, table, budget, now }: Pick<WorkContext, 'settings' | 'table' | 'budget' | 'now'>,
+  send: (tasks: readonly (ReconcileTask | StartTask)[]) => Promise<void>,
+): Promise<void> {
+  const until = to ?? timestamp(newestCompared(settings, now()))
+  let isFirst = true
+  for await (const accounts of accountPages(table, from)) {
+    const [next] = accounts
+    if (next && !isFirst && budget.remaining() < partMilliseconds)
+      return send([{ from: next.account, to: until }])
+    await send(accounts.map((one) => ({ ...one, to: until })))
+    isFirst = false
+  }
 }
 
 /** The key of an account's position. */

@@ -7,7 +7,7 @@ import { fail } from '#shared/platform/base/failure.ts'
 import type { Log } from '#shared/platform/base/log.ts'
 import { blockCheck } from '#shared/platform/identity/blocked-tenants.ts'
 import { openWork } from '#shared/platform/request/context.ts'
-import { accountKey, findAccount } from '#shared/refunds/accounts.ts'
+import { accountKey, findAccount, ownerKey } from '#shared/refunds/accounts.ts'
 import type {
   ProviderRefund,
   ProviderRefundRange,
@@ -48,14 +48,24 @@ beforeEach(async () => {
   failure = undefined
 })
 
-/** Handles a message with a time limit. @param pageMilliseconds how long the provider takes for each refund */
+/**
+ * Handles a message with a time limit.
+ * @param pageMilliseconds how long the provider takes for each refund
+ * @param sendMilliseconds how long the queue takes for each batch of messages
+ */
 async function handle(
   body: string,
   {
     settings = {},
     milliseconds = 25_000,
     pageMilliseconds = 0,
-  }: { settings?: Partial<Settings>; milliseconds?: number; pageMilliseconds?: number } = {},
+    sendMilliseconds = 0,
+  }: {
+    settings?: Partial<Settings>
+    milliseconds?: number
+    pageMilliseconds?: number
+    sendMilliseconds?: number
+  } = {},
 ) {
   const log = { ...runtime.log, reconciled: (line: (typeof logged)[number]) => void logged.push(line) }
   const correlation = { id: 'corr-1', trace: {} }
@@ -79,6 +89,7 @@ async function handle(
   await reconcileMessage(body, context, {
     openProviderRefunds: async () => provider,
     async send(messages) {
+      await context.sleep(sendMilliseconds)
       sent.push(messages.map((message) => JSON.parse(message.body)))
       return messages.map((message) => isRefused(message.body))
     },
@@ -141,6 +152,27 @@ describe('the message of the schedule', () => {
     runtime = memoryRuntime()
     await handle(startMessage)
     expect(sent).toEqual([])
+  })
+
+  test('is continued by further messages if there are more accounts than one may start', async () => {
+    const accounts = Array.from({ length: 2500 }, (_, n) => `acct_many_${n}`)
+    for (const account of accounts)
+      await runtime.table.put({ item: { ...ownerKey(account), tenant: 'many' }, condition: 'none' })
+    const to = runtime.clock.now() - oneDay['refunds.reconcile'].minAgeMinutes * minute
+    const started: ReconcileTask[] = []
+    const runs: number[] = []
+    for (let next: string | undefined = startMessage; next; ) {
+      const begun = runtime.clock.now()
+      runs.push((await handle(next, { sendMilliseconds: 100 })) - begun)
+      const tasks: object[] = sent.splice(0).flat()
+      const isLast = 'account' in (tasks.at(-1) ?? {})
+      next = isLast ? undefined : JSON.stringify({ ...tasks.pop(), addedLater: 1 })
+      started.push(...(tasks as ReconcileTask[]))
+    }
+    expect(Math.max(...runs)).toBeLessThan(24_000)
+    const all = [...accounts, ...tenants.map((_, n) => `acct_${n}`)]
+    expect(started.map(({ account }) => account).sort()).toEqual(all.sort())
+    expect(new Set(started.map((task) => task.to))).toEqual(new Set([timestamp(to)]))
   })
 
   test('is handled again if a message was not sent', async () => {
