@@ -92,7 +92,7 @@ export const codes = {
   'codes.nameInnerSpace': setting('product', 'White space within a name', v.picklist(['allowed', 'refused'])),
   'codes.duplicate': setting(
     'product',
-    'Whether the text of a soft-deleted code stays reserved in its tenant (AIP-164)',
+    'Whether the text of a soft-deleted code stays reserved in its tenant; a change applies to codes that are deleted from then on (AIP-164)',
     v.strictObject({ softDeletedKeepsCode: v.boolean() }),
   ),
   'codes.hardDeleteReason': setting(

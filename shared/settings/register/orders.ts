@@ -93,7 +93,7 @@ export const orders = {
   ),
   'refunds.policy': setting(
     'product',
-    'Whether a new key with the same payload creates another refund (Stripe)',
+    'Whether a new key with the same payload creates another refund; after a change to once_per_charge, a charge that was refunded before can be refunded once more (Stripe)',
     v.picklist(['within_charge', 'once_per_charge']),
   ),
 

@@ -47,7 +47,11 @@ export const workflows = {
     'Verb and status of a cancellation (Azure, AIP-151)',
     v.strictObject({ verb: text(/^[A-Za-z]+$/), status: v.picklist([200, 202]) }),
   ),
-  'operations.retentionDays': setting('tuning', 'How long an operation is kept, in days (AIP-151)', count),
+  'operations.retentionDays': setting(
+    'tuning',
+    'How long an operation is kept, in days; a lower value deletes the rejected rows of earlier imports before their operations, so their rejects_url fails (AIP-151)',
+    count,
+  ),
   'operations.retryAfter': setting(
     'tuning',
     'Polling interval for an operation in progress, in seconds (Azure)',
@@ -56,7 +60,7 @@ export const workflows = {
 
   'webhooks.scheme': setting(
     'product',
-    'Header names, digest and signed text of a webhook signature (Standard Webhooks 1.0)',
+    'Header names, digest and signed text of a webhook signature, also of events to subscribers (Standard Webhooks 1.0)',
     v.strictObject({
       idHeader: headerName,
       timestampHeader: headerName,
