@@ -7,11 +7,13 @@ import { startImport } from '#shared/imports/start-import.ts'
 import { sendReset } from '#shared/login/password-reset.ts'
 import { handleMailEvent } from '#shared/otp/mail-event.ts'
 import { sendCode } from '#shared/otp/send-code.ts'
+import { timestamp } from '#shared/platform/base/clock.ts'
 import { openWork, type WorkContext } from '#shared/platform/request/context.ts'
 import { ownerOf } from '#shared/platform/table/keys.ts'
 import type { ProviderRefund, ProviderRefundRange } from '#shared/refunds/provider-refunds.ts'
 import { reconcileMessage, startMessage } from '#shared/refunds/reconcile-daily.ts'
 import { handleEvent } from '#shared/webhooks/handle-event.ts'
+import { epoch } from '#test/simulation/client.ts'
 import { type StoredData, serviceOn, type WaitingMessage } from './stored-data.ts'
 
 type Data = Pick<StoredData, 'at' | 'items' | 'files'>
@@ -35,9 +37,10 @@ export async function effectsOf(data: Data, message: WaitingMessage): Promise<st
   return effects.sort()
 }
 
-/** Returns the messages of the daily comparison of refunds. */
+/** Returns the messages of the daily comparison of refunds, one of which starts those of the rest of the accounts. */
 export async function reconciliationsOf(data: Data): Promise<WaitingMessage[]> {
-  const sent = [startMessage]
+  const rest = { from: 'acct_1', to: timestamp(epoch) }
+  const sent = [startMessage, JSON.stringify(rest)]
   // The receiver of each message sends the next: that of the schedule a task, and a task its rest.
   for (const body of sent) await receive(data, { receiver: 'reconciliations', body }, { note() {}, sent })
   return sent.map((body) => ({ receiver: 'reconciliations', body }))
