@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { type Failure, fail } from '#shared/platform/base/failure.ts'
+import { bulkSaga } from '#shared/platform/jobs/bulk-saga.ts'
 import { type RowBatch, type RowDecision, runRows } from '#shared/platform/jobs/run-rows.ts'
 import { startService } from '#test/support/service.ts'
 
@@ -173,6 +174,27 @@ describe('the rows of a batch', () => {
       })
     const [one, other] = await Promise.all([runAs('one'), runAs('other')])
     expect(other).toEqual(one)
+  })
+
+  test('expire no earlier than the record of their batch if idempotency.lifetimeHours is lowered', async () => {
+    const { decide, saga } = bulkSaga<null, string>({
+      rowsOf: () => ['a'],
+      keyOf: (row) => row,
+      decide: async (id) => ({ status: 200, id }),
+      deniedAction: () => ({ action: 'import', area: 'codes' }),
+    })
+    const hours = (count: number) => ({ ...service.settings, 'idempotency.lifetimeHours': count })
+    const { state } = decide(
+      { body: null } as never,
+      { newId: () => id, settings: hours(72), scope: {} } as never,
+    )
+    const startedAt = Date.now() / 1000
+    const resumed = saga({ ...context, settings: hours(24) } as never)
+    await resumed.execute({ ...state, ...resumed.recorded?.(state) })
+    const range = { partition: `batch#${id}`, low: '0', high: 'g', descending: false, limit: 2 }
+    const { items } = await service.table.readRange(range)
+    expect(items).toHaveLength(1)
+    expect(Number(items[0]?.expires_at)).toBeGreaterThanOrEqual(Math.floor(startedAt + 72 * 3600))
   })
 
   test('are none for an empty batch', async () => {

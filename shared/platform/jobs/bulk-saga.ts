@@ -24,9 +24,11 @@ interface BulkOperation<Body, Row> {
   deniedAction(row: Row): DeniedAction
 }
 
-/** Only `batch` is recorded: a retry has the same payload, and so the same rows. */
+/** The rows are not recorded: a retry has the same payload, and so the same rows. */
 interface BulkState<Row> {
   batch: string
+  /** As set when the batch started, like the expiry of its record, which completed rows must outlast. */
+  resumable_seconds: number
   rows: readonly Row[]
   scope: TenantScope
   caller: Caller | undefined
@@ -40,18 +42,20 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
       { body }: Input<Body>,
       { newId, scope, caller, settings }: Pick<RequestContext, 'newId' | 'scope' | 'caller' | 'settings'>,
     ): SagaStart<BulkState<Row>> {
-      return { state: { batch: newId(), rows: operation.rowsOf(body, settings), scope, caller } }
+      const resumable_seconds = settings['idempotency.lifetimeHours'] * 3600
+      const rows = operation.rowsOf(body, settings)
+      return { state: { batch: newId(), resumable_seconds, rows, scope, caller } }
     },
     saga(context: WorkContext): Saga<BulkState<Row>, readonly RowResult[], BulkView> {
       const { settings, report } = context
       return {
         finishedBy: 'caller',
-        recorded: ({ batch }) => ({ batch }),
+        recorded: ({ batch, resumable_seconds }) => ({ batch, resumable_seconds }),
         start({ rows, scope }) {
           const { audit } = operation
           return audit ? { audit: { ...audit, tenant: scope.tenant, after: { rows: rows.length } } } : {}
         },
-        execute({ batch, rows, scope, caller }) {
+        execute({ batch, resumable_seconds: resumableSeconds, rows, scope, caller }) {
           const rowContext = { ...context, scope, caller }
           const { keyOf, decide, deniedAction } = operation
           return runRows(
@@ -59,7 +63,7 @@ export function bulkSaga<Body, Row>(operation: BulkOperation<Body, Row>) {
               ...{ id: batch, rows, keyOf, deniedAction },
               decide: (row) => decide(row, rowContext),
               onFault: ({ code, cause }) => report('ROW_FAILED', code, cause),
-              resumableSeconds: settings['idempotency.lifetimeHours'] * 3600,
+              resumableSeconds,
             },
             rowContext,
           )
