@@ -61,6 +61,12 @@ describe('an event on its item', () => {
     })
   })
 
+  test('is published without what another release has added to its commit', () => {
+    const item = created(order, eventOf(name))
+    const later = { ...item, outbox: { ...outboxOf(item), later: 'private' } }
+    expect(publishedEvents(later)).toEqual(publishedEvents(item))
+  })
+
   test('is of the tenant of its partition, or of the attribute of an item whose kind has no tenant', () => {
     const mail = { pk: `mail#${id}`, sk: 'mail', tenant_id: 'acme' }
     expect(publishedEvents(created(mail, eventOf(name)))).toMatchObject([{ data }])

@@ -124,7 +124,7 @@ export function publishedEvents(item: Item, before?: Item): PublishedEvent[] {
   const known = new Set(commitsOf(before).map(({ id }) => id))
   return commitsOf(item)
     .filter(({ id }) => !known.has(id))
-    .flatMap(({ id = '', at, events, ...circumstances }) =>
+    .flatMap(({ id = '', at, correlation_id, traceparent, tracestate, baggage, events }) =>
       events.map((event, index): PublishedEvent => {
         const stored = typeof event === 'string' ? { name: event } : event
         return {
@@ -132,7 +132,11 @@ export function publishedEvents(item: Item, before?: Item): PublishedEvent[] {
           ...typeOf(stored.name),
           data: dataOf(stored, item),
           occurred_at: timestamp(at),
-          ...circumstances,
+          correlation_id,
+          // Nothing else of the commit is published, whatever another release has stored there.
+          ...(traceparent !== undefined && { traceparent }),
+          ...(tracestate !== undefined && { tracestate }),
+          ...(baggage !== undefined && { baggage }),
           source: 'commerce-api',
         }
       }),
