@@ -172,15 +172,34 @@ export function operationStatus({ id, state, chunks_done, chunks_total }: Operat
   return { operation_id: id, state, progress }
 }
 
-/** @param rejectsUrl the URL of all rejects, if there are any */
-export function viewOf(operation: Operation, rejectsUrl?: string): OperationView {
+/**
+ * Returns the view of an operation, without what another release has added to its result, and with as many rejects as these
+ * settings show.
+ * @param rejectsUrl the URL of all rejects, if there are any
+ */
+export function viewOf(
+  operation: Operation,
+  { settings, rejectsUrl }: { settings: Settings; rejectsUrl?: string | undefined },
+): OperationView {
   const { result, error, schema_version } = operation
   const status = operationStatus(operation)
-  if (error) return { ...status, error }
+  if (error) {
+    const { code, message_id, http, retryable, correlation_id, details } = error
+    return { ...status, error: { code, message_id, http, retryable, correlation_id, details } }
+  }
   if (!result) return status
-  const { rejects_key: _, ...ended } = result
-  const link = rejectsUrl === undefined ? {} : { rejects_url: rejectsUrl }
-  return { ...status, result: { ...ended, ...link, schema_version } }
+  const { total, succeeded, failed } = result.counts
+  const shown = result.rejects.slice(0, settings['imports.result'].rejectsShown)
+  return {
+    ...status,
+    result: {
+      outcome: result.outcome,
+      counts: { total, succeeded, failed },
+      rejects: shown.map(({ row, code, field }) => ({ row, code, field })),
+      ...(rejectsUrl !== undefined && { rejects_url: rejectsUrl }),
+      schema_version,
+    },
+  }
 }
 
 /**
@@ -189,7 +208,8 @@ export function viewOf(operation: Operation, rejectsUrl?: string): OperationView
  * @param now milliseconds since 1970
  */
 export function operationEtag(operation: Operation, settings: Settings, now: number): string {
-  if (operation.result?.rejects_key === undefined) return entityTag(viewOf(operation))
+  const view = viewOf(operation, { settings })
+  if (operation.result?.rejects_key === undefined) return entityTag(view)
   const period = Math.floor(now / (settings['imports.result'].linkSeconds * 500))
-  return weakEntityTag([viewOf(operation), period])
+  return weakEntityTag([view, period])
 }

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals'
-import { newOperation } from '#shared/operations/operation.ts'
+import { describe, expect, test } from '@jest/globals'
+import { newOperation, type Operation } from '#shared/operations/operation.ts'
 import { createOperation } from '#shared/operations/operation-store.ts'
 import { orderWrites, placeOrder } from '#shared/orders/order.ts'
+import type { Write } from '#shared/platform/table/table.ts'
 import { makeRefund } from '#shared/refunds/refund.ts'
 import { createdRefund } from '#shared/refunds/refund-store.ts'
 import { codeOf, storeCodes } from '#test/codes/code-calls.ts'
@@ -26,12 +27,12 @@ const operation = newOperation(
   localSettings,
 )
 await storeCodes(service, [code])
-const writes = [
+const store = (writes: Write[]) => service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
+await store([
   ...orderWrites({ ...order, status: later }),
   createdRefund({ ...refund, status: later }),
   ...createOperation({ ...operation, state: later }, 'imports', localSettings),
-]
-await service.table.transact(writes.map(({ onFailure: _, ...change }) => change))
+])
 
 test.each([
   [`/v1/orders/${id}`, 'status'],
@@ -49,4 +50,49 @@ test.each([
 ])('so does the list %s', async (path, field) => {
   const { status, json } = await service.call({ path, as: admin })
   expect([status, json.data.map((item: object) => Reflect.get(item, field))]).toEqual([200, ['later']])
+})
+
+describe('an operation that has ended', () => {
+  const added = { later: 1 }
+  const counts = { total: 3, succeeded: 0, failed: 3 }
+  const rejects = [1, 2, 3].map((row) => ({ row, code: 'VALIDATION.email', field: 'email' }))
+  const result = { outcome: 'FAILED' as const, counts, rejects }
+  const error = {
+    ...{ code: 'DEPENDENCY.timeout', message_id: 'error.dependency.timeout', http: 504 },
+    ...{ retryable: true, correlation_id: 'c', details: {} },
+  }
+
+  /** Reads an operation that ended, under settings that show two rejects. */
+  async function read(ending: Partial<Operation>) {
+    const { tableName } = service
+    const shown = { ...localSettings['imports.result'], rejectsShown: 2 }
+    const settings = { ...localSettings, 'imports.result': shown }
+    const ended = { ...operation, ...ending, id: idAt(Date.now()) }
+    await store(createOperation(ended, 'imports', settings))
+    const reader = await startService({ settings, tableName })
+    const { json } = await reader.call({ path: `/operations/${ended.id}`, as: admin })
+    return json
+  }
+
+  test('shows as many rejects as the settings say', async () => {
+    const shown = { ...result, rejects: rejects.slice(0, 2), schema_version: 1 }
+    expect((await read({ state: 'succeeded', result })).result).toEqual(shown)
+  })
+
+  test.each<[string, Partial<Operation>]>([
+    [
+      'result',
+      {
+        result: {
+          ...{ ...result, ...added, counts: { ...counts, ...added } },
+          rejects: rejects.slice(0, 1).map((one) => ({ ...one, ...added })),
+        },
+      },
+    ],
+    ['error', { error: { ...error, ...added } }],
+  ])('shows its %s without what another release has added', async (name, ending) => {
+    const json = await read({ state: 'succeeded', ...ending })
+    expect(json).toHaveProperty(name)
+    expect(JSON.stringify(json)).not.toContain('later')
+  })
 })

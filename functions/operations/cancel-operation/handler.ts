@@ -21,7 +21,7 @@ export const endpoint = defineEndpoint(route, {
       const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
       return {
         status: route.reply.status(settings),
-        body: viewOf(operation),
+        body: viewOf(operation, context),
         headers: isEnded(operation.state) ? {} : retryAfter,
         writes,
         ...(audit && { audit }),

@@ -15,8 +15,8 @@ export const endpoint = defineEndpoint(route, {
     const retryAfter = { 'Retry-After': String(settings['operations.retryAfter']) }
     const headers = isEnded(operation.state) ? {} : retryAfter
     const etag = operationEtag(operation, settings, context.now())
-    const url = key === undefined ? undefined : await context.files().link(key, link)
-    return ok(viewOf(operation, url), { etag, headers })
+    const rejectsUrl = key === undefined ? undefined : await context.files().link(key, link)
+    return ok(viewOf(operation, { settings, rejectsUrl }), { etag, headers })
   },
 })
 
