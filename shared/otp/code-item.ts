@@ -20,6 +20,8 @@ export interface OpenCode {
   id: string
   /** Random, and in no other item. */
   salt: string
+  /** The number of its digits, which a later setting does not change. */
+  digits: number
   /** Milliseconds since 1970. */
   issued_at: number
   /** The sources that it was mailed for, each with its latest request. */
@@ -65,9 +67,8 @@ export async function findCode(table: Table, { email_hash }: Person): Promise<Co
   return asCodeItem(await table.get(codeKey(email_hash)))
 }
 
-/** Replaces the item if it has not changed since it was read. Its events stay until an attempt has others. */
+/** Replaces the item if it has not changed since it was read. */
 export function replaceCode(before: CodeItem | undefined, after: CodeItem, onFailure: ErrorCode): Write {
-  const { outbox } = (before ?? {}) as Partial<Item>
-  const item: Item = { ...after, ...(outbox !== undefined && { outbox }) }
+  const item: Item = { ...after }
   return before ? replace(item, { version: before.version }, onFailure) : create(item, onFailure)
 }

@@ -61,7 +61,7 @@ export function requestedCode(
     latest !== undefined &&
     now + validMilliseconds <= latest.issued_at + maxMilliseconds &&
     !isSpent(latest, before, attempt)
-  const mailed = isKept ? latest : newCode(fresh, now)
+  const mailed = isKept ? latest : newCode(fresh, attempt)
   const codes = [
     ...others
       .filter((code) => code !== mailed)
@@ -78,17 +78,18 @@ export function requestedCode(
 /**
  * Decides whether a submitted code is right and returns the item to store: a right code is used up, and a wrong one
  * counts for each code that it could have been.
- * @param isRight compares the submitted code with the code of a salt, in constant time
+ * @param isRight compares the submitted code with one that may be open, in constant time
  */
 export function checkCode(
   before: CodeItem | undefined,
-  { person, isRight }: { person: Person; isRight: (salt: string) => boolean },
+  { person, isRight }: { person: Person; isRight: (code: Pick<OpenCode, 'salt' | 'digits'>) => boolean },
   attempt: CodeAttempt,
 ): { success: boolean; after: CodeItem } {
   const codes = openCodes(before, attempt.now)
   // Always compares, so the duration does not reveal whether a code is open.
-  const missing = Array.from({ length: usualCodes - codes.length }, () => '')
-  const right = new Set([...codes.map(({ salt }) => salt), ...missing].filter(isRight))
+  const { digits } = attempt.settings['otp.code']
+  const missing = Array.from({ length: usualCodes - codes.length }, () => ({ salt: '', digits }))
+  const right = new Set([...codes, ...missing].filter(isRight).map(({ salt }) => salt))
   const mayTry = hasAttemptsLeft(before, attempt)
   const tried = codes.filter(
     (code) => mayTry && !code.replaced_for.includes(attempt.source) && !isSpent(code, before, attempt),
@@ -101,8 +102,10 @@ export function checkCode(
   return { success, after: itemOf(before, { person, codes: kept, counts }, attempt) }
 }
 
-function newCode({ id, salt }: Pick<OpenCode, 'id' | 'salt'>, now: number): OpenCode {
-  return { id, salt, issued_at: now, requests: [], replaced_for: [], wrong: { known: 0, unknown: 0 } }
+function newCode({ id, salt }: Pick<OpenCode, 'id' | 'salt'>, { now, settings }: CodeAttempt): OpenCode {
+  const { digits } = settings['otp.code']
+  const wrong = { known: 0, unknown: 0 }
+  return { id, salt, digits, issued_at: now, requests: [], replaced_for: [], wrong }
 }
 
 /** Returns the codes with the requests that are kept, without the codes that have none. */
@@ -127,13 +130,16 @@ function withWrong(code: OpenCode, before: CodeItem | undefined, attempt: CodeAt
  * Returns whether a source may no longer try a code. Guesses find a code with a probability below 1 in 10,000, and those
  * of unknown sources leave half of the attempts to the known ones.
  */
-function isSpent({ wrong }: OpenCode, before: CodeItem | undefined, attempt: CodeAttempt): boolean {
-  const all = 10 ** attempt.settings['otp.code'].digits / 10_000 - 1
+function isSpent({ digits, wrong }: OpenCode, before: CodeItem | undefined, attempt: CodeAttempt): boolean {
+  const all = 10 ** digits / 10_000 - 1
   if (wrong.known + wrong.unknown >= all) return true
   return !isKnownSource(before, attempt) && wrong.unknown >= Math.floor(all / 2)
 }
 
-/** Sets the expiry to the time when the codes and counts no longer matter. */
+/**
+ * Sets the expiry to the time when the codes and counts no longer matter. Keeps the rest of the item: its events, and what
+ * another release has added.
+ */
 function itemOf(
   before: CodeItem | undefined,
   { person, codes, counts }: { person: Person; codes: OpenCode[]; counts: Counts },
@@ -141,6 +147,7 @@ function itemOf(
 ): CodeItem {
   const end = Math.max(countsEndAt(counts, attempt), attempt.now + 2 * validMilliseconds)
   return {
+    ...before,
     ...codeKey(person.email_hash),
     tenant_id: attempt.settings['auth.publicTenant'],
     codes,

@@ -31,7 +31,7 @@ export async function sendCode(
   // SES accepts no other address, however often it is asked.
   if (!/^[\x21-\x7e]+$/.test(email)) return 'undeliverable'
   const key = await derivedKey('one_time_codes')
-  const code = digitsOf(key, { email, salt: open.salt }, settings['otp.code'].digits)
+  const code = digitsOf(key, { email, salt: open.salt }, open.digits)
   const { from } = senderOf(settings)
   await send(messageId, { from, to: email, ...textOf(code, settings['otp.mail']) })
   await recordProgress(mail, 'sent', settings['otp.deliveredOn'] === 'accepted', context)

@@ -9,7 +9,7 @@ import { ok, rejection } from '../platform/request/endpoint.ts'
 import { maxShards } from '../platform/table/keys.ts'
 import { codeAttempt, sourceHash } from './attempt.ts'
 import { digitsOf } from './code-digits.ts'
-import { asCodeItem, type CodeItem, findCode, replaceCode } from './code-item.ts'
+import { asCodeItem, type CodeItem, findCode, type OpenCode, replaceCode } from './code-item.ts'
 import { checkCode } from './one-time-code.ts'
 import { otpVerified } from './otp-events.ts'
 
@@ -38,8 +38,8 @@ export async function verifyCode(
   })
 
   const source = await sourceHash(person, context)
-  const isRight = (salt: string) =>
-    equalTexts(key, code, digitsOf(key, { email, salt }, settings['otp.code'].digits))
+  const isRight = ({ salt, digits }: Pick<OpenCode, 'salt' | 'digits'>) =>
+    equalTexts(key, code, digitsOf(key, { email, salt }, digits))
 
   const decide = (before: CodeItem | undefined): Decision<{ session_id: string }> => {
     const attempt = codeAttempt(before, source, context)

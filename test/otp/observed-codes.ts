@@ -193,7 +193,7 @@ export class ObservedCodes {
   }
 
   #submit(by: string, code: string) {
-    return checkCode(this.#item, { person, isRight: (salt) => salt === code }, this.#by(by))
+    return checkCode(this.#item, { person, isRight: ({ salt }) => salt === code }, this.#by(by))
   }
 
   #by(source: string): CodeAttempt {

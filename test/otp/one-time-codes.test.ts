@@ -3,6 +3,7 @@ import { personOf } from '#shared/identity/person.ts'
 import { digitsOf } from '#shared/otp/code-digits.ts'
 import { asCodeItem, codeKey } from '#shared/otp/code-item.ts'
 import { mailKey } from '#shared/otp/code-mail.ts'
+import { sendCode } from '#shared/otp/send-code.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import { eventsOf } from '#test/support/item-events.ts'
 import {
@@ -90,6 +91,23 @@ describe('a one-time code', () => {
     expect(outcome(await verify(other, codes[1]))).toBe(invalid)
   })
 
+  test('keeps its number of digits when the setting changes', async () => {
+    const email = newEmail()
+    const { json } = await requestCode(service, email)
+    const { code } = await mailOf(service, json.message_id)
+    const settings = { ...service.settings, 'otp.code': { ...service.settings['otp.code'], digits: 8 } }
+    const { clock } = service.runtime
+    const changed = await startService({ settings, clock, tableName: service.tableName })
+    const texts: string[] = []
+    const context = { ...changed.runtime, table: changed.table }
+    await sendCode(json.message_id, context, async (_, { text }) => {
+      texts.push(text)
+    })
+    expect(texts).toEqual([`Your code is ${code}. It is valid for 5 minutes.`])
+    expect(outcome(await verifyCode(changed, email, code))).toBe('200')
+    expect(await requestedCode(changed, email)).toHaveLength(8)
+  })
+
   test('is rejected from a source that was mailed a later one, and accepted from any other', async () => {
     const [email, source] = [newEmail(), newSource()]
     await request(email)
@@ -166,6 +184,16 @@ describe('a one-time code', () => {
     const verified = await Promise.all(mails.map(({ code }) => verify(email, code)))
     expect(verified.filter(({ status }) => status === 200)).toHaveLength(1)
   })
+})
+
+test('what another release has added to the codes of an address stays', async () => {
+  const email = newEmail()
+  const code = await request(email)
+  const key = codeKey((await person(email)).email_hash)
+  await service.table.update({ update: key, set: { later: 1 }, condition: 'none' })
+  await request(email)
+  await verify(email, otherThan(code))
+  expect(await codeItem(email)).toMatchObject({ later: 1, version: 3 })
 })
 
 test('the sixth request and the sixth verification of a minute are rejected, and no mail is sent', async () => {

@@ -17,14 +17,14 @@ export const verifyCode = (service: Service, email: string, code: string, how: H
   service.call({ method: 'POST', path: '/otp/verify', body: { email, code }, ...how })
 
 /** Returns the content of an unsent message. */
-export async function mailOf({ table, runtime, settings }: Service, messageId: string) {
+export async function mailOf({ table, runtime }: Service, messageId: string) {
   const mail = await findMail(table, messageId)
   if (!mail?.sealed) throw new Error(`no mail waits under ${messageId}`)
   const { email } = openMail(await runtime.derivedKey('mails'), messageId, mail.sealed)
   const key = await runtime.derivedKey('one_time_codes')
-  const { salt } = (await findCode(table, mail))?.codes.find(({ id }) => id === mail.code_id) ?? {}
-  if (salt === undefined) throw new Error(`no code is open for ${messageId}`)
-  return { email, code: digitsOf(key, { email, salt }, settings['otp.code'].digits) }
+  const open = (await findCode(table, mail))?.codes.find(({ id }) => id === mail.code_id)
+  if (!open) throw new Error(`no code is open for ${messageId}`)
+  return { email, code: digitsOf(key, { email, salt: open.salt }, open.digits) }
 }
 
 /** Requests a code, and reads it as its receiver would. */
