@@ -124,7 +124,7 @@ export async function chargeLockWrites(
   if (after.length === before.length) return []
   const [holder, ...others] = after
   if (holder === undefined) return [remove(key, { changed_by }, 'TRANSIENT.error')]
-  const item = { ...newChargeLock(refund), refund_id: holder, also_held_by: others }
+  const item = { ...lock, ...newChargeLock(refund), refund_id: holder, also_held_by: others }
   return [replace(item, { changed_by }, 'TRANSIENT.error')]
 }
 

@@ -303,6 +303,17 @@ describe('the lock on a charge that may be refunded once', () => {
     expect(holders()).toEqual([])
   })
 
+  test('keeps what another release has added when it passes to another refund', async () => {
+    const late = await start(once)
+    await report(late.id, rejected)
+    const second = await start()
+    await report(late.id, succeeded(2))
+    const [{ pk, sk } = { pk: '', sk: '' }] = itemsOf('charge_lock')
+    await runtime.table.update({ update: { pk, sk }, set: { later: 1 }, condition: 'none' })
+    await report(second.id, failed(3))
+    expect(itemsOf('charge_lock')).toMatchObject([{ refund_id: late.id, later: 1 }])
+  })
+
   /** Decides about each report before one of them is committed. The report that is rejected then is repeated. */
   async function reportTogether(all: readonly (readonly [id: string, ProviderReport])[]) {
     const { table, settings, clock, alerts } = runtime
