@@ -88,7 +88,9 @@ describe.each(releases)('the data that $version stored', (release) => {
     },
   )
 
-  test.each(messages.filter(({ body }) => isJson({ body }) && body !== '{}'))(
+  // Those that start the daily comparisons are about all accounts.
+  const subject = /^\{.*"(tenant|detail|message_id)":/
+  test.each(messages.filter(({ body }) => subject.test(body)))(
     'is not changed by the message $name if it does not say what it is about',
     async ({ body, effects: _, ...message }) => {
       const { tenant, detail, message_id, ...rest } = JSON.parse(body)
