@@ -134,8 +134,7 @@ function feedEachMinute(
   name: string,
   { stage, state }: { stage: Stage; state: 'ENABLED' | 'DISABLED' },
 ): void {
-  // The next minute brings another run: one that Lambda held or repeated would run beside it, or during a freeze.
-  if (stage.onAws) invoked.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) })
+  if (stage.onAws) runOnce({ handler, invoked })
   const invoker = new Role(handler, 'Invoker', {
     assumedBy: serviceOfAccount(handler, 'scheduler.amazonaws.com'),
   })
@@ -146,6 +145,22 @@ function feedEachMinute(
     state,
     flexibleTimeWindow: { mode: 'OFF' },
     target: { arn: invoked.functionArn, roleArn: invoker.roleArn, retryPolicy: { maximumRetryAttempts: 0 } },
+  })
+}
+
+/**
+ * Keeps Lambda from repeating a run or holding its event. The next minute brings another run: one that Lambda kept would run
+ * beside it, or during a freeze.
+ */
+function runOnce({ handler, invoked }: Target): void {
+  const config = new lambda.EventInvokeConfig(handler, 'RunOnce', {
+    function: invoked,
+    retryAttempts: 0,
+    maxEventAge: Duration.minutes(1),
+  })
+  Validations.of(config).acknowledge({
+    id: 'Serverless-LambdaAsyncFailureDestination',
+    reason: 'The next run does the work of one that failed.',
   })
 }
 

@@ -320,7 +320,7 @@ test('checks the profiles of the examples and synthesizes all stages on AWS', as
     name.endsWith('.template.json'),
   )
   const all = templates.map((name) => here.file(`cdk.out/${name}`)).join()
-  for (const text of ['"TableName"', '"DashboardName": "commerce-prod"', '"AWS::KMS::Key"'])
+  for (const text of ['"TableName"', '"DashboardName": "commerce-prod-eu-west-1"', '"AWS::KMS::Key"'])
     expect(all).toContain(text)
 }, 600_000)
 
