@@ -134,7 +134,7 @@ function feedEachMinute(
   name: string,
   { stage, state }: { stage: Stage; state: 'ENABLED' | 'DISABLED' },
 ): void {
-  if (stage.onAws) runOnce({ handler, invoked })
+  if (stage.onAws) runOnce(invoked)
   const invoker = new Role(handler, 'Invoker', {
     assumedBy: serviceOfAccount(handler, 'scheduler.amazonaws.com'),
   })
@@ -152,12 +152,9 @@ function feedEachMinute(
  * Keeps Lambda from repeating a run or holding its event. The next minute brings another run: one that Lambda kept would run
  * beside it, or during a freeze.
  */
-function runOnce({ handler, invoked }: Target): void {
-  const config = new lambda.EventInvokeConfig(handler, 'RunOnce', {
-    function: invoked,
-    retryAttempts: 0,
-    maxEventAge: Duration.minutes(1),
-  })
+function runOnce(invoked: lambda.IFunction): void {
+  invoked.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) })
+  const config = invoked.node.findChild('EventInvokeConfig')
   Validations.of(config).acknowledge({
     id: 'Serverless-LambdaAsyncFailureDestination',
     reason: 'The next run does the work of one that failed.',
