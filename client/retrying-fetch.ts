@@ -81,11 +81,12 @@ async function sendOnce(request: Request, signal: AbortSignal, transport: Transp
 }
 
 /**
- * Sends a request. A large export redirects to the link of a file at another origin, where fetch would repeat an API key.
- * So the link is fetched without headers. Browsers hide the address of a redirect, so there fetch follows it.
+ * Sends a request. A large export redirects to the link of a file at another origin, where fetch leaves out a token, but
+ * not an API key, whatever header has it. So the link is then fetched without headers. Browsers hide the address of a
+ * redirect, so there fetch follows it.
  */
 async function send(request: Request, fetch: Transport['fetch']) {
-  if (request.method !== 'GET' || !request.headers.has('X-Api-Key')) return following(request)
+  if (request.method !== 'GET' || request.headers.has('Authorization')) return following(request)
   const response = await fetch(new Request(request, { redirect: 'manual' }))
   if (response.type === 'opaqueredirect') return following(request)
   const address = response.headers.get('Location')

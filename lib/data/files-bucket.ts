@@ -8,9 +8,9 @@ import type { Stage } from '../stage.ts'
 import { removalPolicyOf } from './data-table.ts'
 
 /**
- * Creates the bucket for files too large for a response or a message. Exports, of codes by a link and of the table by
- * operators, are deleted after a day. Files to import hold personal data and are deleted after a day, too. Their rejected rows are kept as
- * long as the operation.
+ * Creates the bucket for files too large for a response or a message. Exports are deleted after a day: callers download
+ * those of codes by a link, and operators read those of the table. Files to import hold personal data and are deleted
+ * after a day, too. Their rejected rows are kept as long as the operation.
  */
 export function filesBucket(scope: Construct, stage: Stage, settings: Settings, key?: Key): Bucket {
   const bucket = new Bucket(scope, 'Files', {

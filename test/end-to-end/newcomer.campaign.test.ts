@@ -297,12 +297,13 @@ test('the served guide runs as it is written', async () => {
 
 test('checks the profiles of the examples and synthesizes all stages on AWS', async () => {
   // Who copies an example sets an account and names in it: a synthesis refuses those of the example.
-  const [dev = '', , , prod = ''] = blocksOf(readme, 'Deploying to AWS').map((lines) =>
-    lines.replace(
+  const blocks = blocksOf(readme, 'Deploying to AWS')
+  const blockOf = (stage: string) =>
+    (blocks.find((lines) => lines.includes(`profile-${stage}.json`)) ?? '').replace(
       /cp \S+ (profiles\/\S+)/,
       "$&\nsed -i.bak 's/111122223333/222233334444/; s/acme[.]cloud/acme.dev/g' $1",
-    ),
-  )
+    )
+  const [dev, prod] = [blockOf('dev'), blockOf('prod')]
   const without = (lines: string, ...parts: string[]) =>
     lines
       .split('\n')

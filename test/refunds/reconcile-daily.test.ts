@@ -205,10 +205,10 @@ describe('the message of an account', () => {
   })
 
   test.each([
-    ['raises the alarm of a lost account', [['PROVIDER_ACCOUNT_LOST', { tenant: 'tenant-1' }]]],
-    ['ends without one after a disconnect', []],
-  ])('%s if the account refuses the service', async (name, alerts) => {
-    if (name.includes('disconnect')) await disconnectAccount(operator, 'tenant-1')
+    ['raises the alarm of a lost account', false, [['PROVIDER_ACCOUNT_LOST', { tenant: 'tenant-1' }]]],
+    ['ends without one after a disconnect', true, []],
+  ])('%s if the account refuses the service', async (_, isDisconnected, alerts) => {
+    if (isDisconnected) await disconnectAccount(operator, 'tenant-1')
     failure = fail('DEPENDENCY.unavailable', { refusedByTenant: true })
     await handle(taskOf(day))
     expect([ranges.length, runtime.alerts, sent, logged]).toEqual([1, alerts, [], []])

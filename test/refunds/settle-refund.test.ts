@@ -258,14 +258,14 @@ describe('the lock on a charge that may be refunded once', () => {
     expect(holders()).toEqual([])
   })
 
-  test.each([
-    ['a failure', [failed(1)]],
-    ['a reversal', [succeeded(1), failed(2)]],
-  ])('is released by %s while charges may be refunded repeatedly, too', async (_, reports) => {
-    const { id } = await start(once)
-    runtime.settings = { ...runtime.settings, 'refunds.policy': 'within_charge' }
-    for (const one of reports) await report(id, one)
-    expect(holders()).toEqual([])
+  test('is released by them while charges may be refunded repeatedly, too', async () => {
+    for (const reports of [[failed(1)], [succeeded(1), failed(2)]]) {
+      const { id } = await start(once)
+      expect(holders()).toEqual([id])
+      runtime.settings = { ...runtime.settings, 'refunds.policy': 'within_charge' }
+      for (const one of reports) await report(id, one)
+      expect(holders()).toEqual([])
+    }
   })
 
   test('passes to the late payout while charges may be refunded repeatedly, too', async () => {
