@@ -50,10 +50,12 @@ export function startConsole(source: Source): Console {
       if (isEqual(String(request.headers[tokenHeader] ?? ''), token)) await action(request, response, query)
       else response.writeHead(403, plain).end('open the link that the command has printed\n')
     }
-  const reading = (work: (query: URLSearchParams) => Promise<Reading>): Action =>
+  const reading = (work: (query: URLSearchParams, left: AbortSignal) => Promise<Reading>): Action =>
     withToken(async (_, response, query) => {
       const started = performance.now()
-      const read = await work(query)
+      const left = new AbortController()
+      response.once('close', () => left.abort())
+      const read = await work(query, left.signal)
       sendJson(response, { ...read, milliseconds: Math.round(performance.now() - started) })
     })
   const { stack, readable, live } = source
@@ -69,12 +71,12 @@ export function startConsole(source: Source): Console {
         }),
       ),
     ],
-    ['GET /console/read', reading((query) => source.read(questionOf(query, source)))],
+    ['GET /console/read', reading((query, left) => source.read(questionOf(query, source), left))],
     [
       'GET /console/find',
-      reading((query) => {
+      reading((query, left) => {
         const { what, ...asked } = v.parse(Search, Object.fromEntries(query))
-        return source.find(what, asked)
+        return source.find(what, asked, left)
       }),
     ],
     ...Object.entries(source.actions).map(([name, work]): [string, Action] => [

@@ -42,9 +42,10 @@ export interface Source {
   stack?: string | undefined
   /** The kinds that can be read: true if without a tenant, too. */
   readable: Readonly<Record<string, 'always' | 'with a tenant'>>
-  read(question: Question): Promise<Reading>
+  /** @param left aborts when nobody waits for the answer */
+  read(question: Question, left?: AbortSignal): Promise<Reading>
   /** Finds everything about one thing: an id, a correlation id, a charge, the text of a code. */
-  find(what: string, range: Pick<Question, 'from' | 'to' | 'tenant'>): Promise<Reading>
+  find(what: string, range: Pick<Question, 'from' | 'to' | 'tenant'>, left?: AbortSignal): Promise<Reading>
   /** What happens, as it happens. Only the local run has it. */
   live?: Activity | undefined
   /** What the buttons of the page do, by name. Only the local run has them: a stage is only read. */

@@ -21,7 +21,8 @@ import type { Question, Reading, Source } from './source.ts'
 
 /**
  * Returns a stage as the console sees it, with the permissions of the caller. It is only read, and only when a view asks: one
- * question after the other, so a page that is opened often costs no more at a time than one command.
+ * question after the other, so a page that is opened often costs no more at a time than one command. A question that nobody waits
+ * for when its turn comes is left out.
  */
 export function stageSource(
   stack: string,
@@ -29,8 +30,11 @@ export function stageSource(
   reach = reachOf(stack, deployed),
 ): Source {
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = (work: () => Promise<Reading>): Promise<Reading> => {
-    const next = last.then(work, work)
+  const inTurn = (work: () => Promise<Reading>, left?: AbortSignal): Promise<Reading> => {
+    const next = last.then(() => {
+      left?.throwIfAborted()
+      return work()
+    })
     last = next.catch(() => {})
     return next
   }
@@ -47,8 +51,8 @@ export function stageSource(
   return {
     stack,
     readable: { ...readableOfTable, request: 'always', queue: 'always' },
-    read: (question) => inTurn(async () => shown(await answer(question))),
-    find: (what, range) => inTurn(() => readTimeline(reach, what, range)),
+    read: (question, left) => inTurn(async () => shown(await answer(question)), left),
+    find: (what, range, left) => inTurn(() => readTimeline(reach, what, range), left),
     actions: {},
   }
 }
@@ -56,8 +60,6 @@ export function stageSource(
 /** By operation. The log names no path, as paths hold ids. */
 const pathsOf = new Map(routes.map(({ route }) => [route.operation, `${route.path}`]))
 const methodOf = new Map(routes.map(({ route }) => [route.operation, route.method]))
-
-/** The time of a view without a start, in milliseconds. */
 
 /**
  * Reads the lines of requests. The log is searched by the rarest filter, and its lines are filtered by the others: a search by

@@ -100,6 +100,31 @@ test('a stage is asked one question after the other, also after one that fails',
   expect(most).toEqual([1, 1, 1])
 })
 
+test('a stage is not asked what nobody waits for when its turn comes', async () => {
+  const first = Promise.withResolvers<void>()
+  const searched: string[] = []
+  const reach = {
+    async searchLogs({ anyOf: [text = ''] }: { anyOf: readonly string[] }) {
+      searched.push(text)
+      await first.promise
+      return { lines: [], calls: 1, complete: true }
+    },
+  } as unknown as Reach
+  const source = stageSource('commerce-prod', { outputs: {}, access: {} }, reach)
+  const left = new AbortController()
+  const answers = Promise.allSettled([
+    source.read({ kind: 'request', code: 'A' }),
+    source.read({ kind: 'request', code: 'B' }, left.signal),
+    source.find('c-1', { tenant: undefined, from: at, to: at + 1 }, left.signal),
+    source.read({ kind: 'request', code: 'C' }),
+  ])
+  left.abort()
+  first.resolve()
+  const statuses = (await answers).map(({ status }) => status)
+  expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+  expect(searched).toEqual(['A', 'C'])
+})
+
 test('a timeline keeps each request of a correlation id', async () => {
   const lines = ['orders.create', 'refunds.create'].map((operation) => lineOf({ operation }))
   const stack = { outputs: {}, access: {} }

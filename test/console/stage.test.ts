@@ -25,14 +25,17 @@ const requestOf = (id: string): ConsoleEntry => ({
 
 /** What was asked, in turn. */
 let asked: (Question | { what: string })[] = []
+/** Aborts when the page no longer waits for the last answer. */
+let left: AbortSignal | undefined
 /** Answers wait for it. */
 let gate: Promise<void> | undefined
 let answers: Partial<Record<string, Omit<Reading, 'units' | 'calls'>>> = {}
 const source: Source = {
   stack: 'commerce-prod',
   readable: { audit: 'with a tenant', request: 'always', refund: 'always', ledger: 'with a tenant' },
-  async read(question) {
+  async read(question, signal) {
     asked.push(question)
+    left = signal
     await gate
     return { entries: [], complete: true, ...answers[question.kind], units: 12, calls: 3 }
   },
@@ -73,6 +76,7 @@ beforeEach(() => {
   asked = []
   answers = {}
   gate = undefined
+  left = undefined
 })
 
 describe('the server', () => {
@@ -259,6 +263,31 @@ describe('a view', () => {
     await page.getByRole('button', { name: 'Read', exact: true }).click()
     await page.locator('tr[data-id=r-1]').waitFor()
     expect(asked).toHaveLength(2)
+  })
+
+  test('goes on reading if it is asked for the same before the end', async () => {
+    const reading = Promise.withResolvers<void>()
+    gate = reading.promise
+    answers.request = { entries: [requestOf('r-1')], complete: true }
+    await openAt(`requests?${range}`)
+    for (const _ of [1, 2]) await page.getByRole('button', { name: 'Read', exact: true }).click()
+    reading.resolve()
+    await page.locator('tr[data-id=r-1]').waitFor()
+    expect(asked).toHaveLength(1)
+  })
+
+  test('does not wait for what it no longer shows', async () => {
+    const reading = Promise.withResolvers<void>()
+    gate = reading.promise
+    await openAt(`requests?${range}`)
+    while (!left) await page.waitForTimeout(10)
+    const ended = once(left, 'abort')
+    await page.fill('input[name=code]', 'DEPENDENCY')
+    await page.getByRole('button', { name: 'Read', exact: true }).click()
+    await ended
+    reading.resolve()
+    await page.getByText('There are none in this time.').waitFor()
+    expect(asked).toMatchObject([{ kind: 'request' }, { kind: 'request', code: 'DEPENDENCY' }])
   })
 
   test('says that it shows a sample', async () => {

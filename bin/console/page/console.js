@@ -31,6 +31,8 @@ const what = find.querySelector('input')
 
 takeToken()
 onChange(select, () => {
+  // A reading goes on: else who presses again before its end would never see one.
+  if (shownTab()?.lists.some(({ isReading }) => isReading)) return
   asked = ''
   searching = undefined
 })
@@ -202,9 +204,11 @@ function describeReading(list, count) {
 /** What the stage was asked last; a view that asks for the same again reads again only by its button. */
 let asked = ''
 
+const shownTab = () => tabs.find(({ section }) => !section.hidden)
+
 /** Reads what the selected tab shows, unless it arrives by itself. */
 function readTab() {
-  const tab = tabs.find(({ section }) => !section.hidden)
+  const tab = shownTab()
   if (!tab || about.live || selected.tab === 'found') return
   const isEmpty =
     !selected.from && !selected.to && tab.lists.some(({ filters = [] }) => filters.includes('from'))
