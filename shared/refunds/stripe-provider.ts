@@ -25,7 +25,6 @@ import {
 
 /** Stripe keeps a key for at least 24 hours. After this time, the payout is looked up before a new request. */
 const keyLifeMilliseconds = 20 * 3600 * 1000
-const lookedUp = true
 const exceedsCharge = new Set(['charge_already_refunded', 'amount_too_large'])
 
 /** Returns the provider of the deployment. */
@@ -42,8 +41,31 @@ export async function deployedPaymentProvider(
 export function stripeProvider(options: StripeOptions): PaymentProvider {
   const { attemptMilliseconds, clock } = options
   const stripe = stripeClient(options)
+  const find: PaymentProvider['find'] = (request, budget) => {
+    const remaining = remainingTime(budget, clock)
+    return readWithRetries(options, budget, async (call) => {
+      const { account, chargeId: charge, providerRefundId } = request
+      if (providerRefundId !== undefined) {
+        // Its owner can edit the metadata of a payout, not its id.
+        const read = stripe.refunds.retrieve(providerRefundId, {}, { stripeAccount: account, ...call })
+        const payout = await read.catch(absent)
+        return payout && outcomeNow(payout)
+      }
+      const refund = await findPayout(request, { charge }, { stripe, call, remaining })
+      return refund && isOf(request, refund) ? outcomeNow(refund) : undefined
+    })
+  }
   return {
+    find,
     async refund(request, budget) {
+      // Whatever Stripe refuses says nothing about a refund that it has accepted, and a new request could pay it again.
+      if (request.providerRefundId !== undefined) {
+        const outcome = await find(request, budget)
+        if (outcome) return outcome
+        throw fail('DEPENDENCY.unavailable', {
+          cause: new Error('Stripe does not know a refund that it accepted'),
+        })
+      }
       const remaining = remainingTime(budget, clock)
       try {
         return await withRetries(options, remaining, (call) =>
@@ -61,24 +83,11 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         }
       }
     },
-    find(request, budget) {
-      const remaining = remainingTime(budget, clock)
-      return readWithRetries(options, budget, async (call) => {
-        const { chargeId: charge, providerRefundId } = request
-        if (providerRefundId !== undefined) {
-          const payout = await payoutById(request, providerRefundId, { stripe, call })
-          return payout && providerOutcome(payout, false)
-        }
-        const refund = await findPayout(request, { charge }, { stripe, call, remaining })
-        return refund && isOf(request, refund) ? providerOutcome(refund, false) : undefined
-      })
-    },
     adopt(providerRefundId, { account, refundId, tenant }, budget) {
       return readWithRetries(options, budget, async (call) => {
         const metadata = { [metadataName]: refundId, [tenantMetadataName]: tenant }
         const params = { stripeAccount: account, ...call }
-        const refund = await stripe.refunds.update(providerRefundId, { metadata }, params)
-        return { ...providerOutcome(refund, true), lookedUp }
+        return outcomeNow(await stripe.refunds.update(providerRefundId, { metadata }, params))
       })
     },
   }
@@ -96,25 +105,10 @@ async function askOnce(
   request: ProviderRequest,
   { clock, ...attempt }: StripeAttempt & { clock: Clock },
 ): Promise<ProviderOutcome | EarlierUse> {
-  const { requestedSince, mayBeLost, chargeId: charge, providerRefundId } = request
+  const { requestedSince, mayBeLost, chargeId: charge } = request
   const keyIsKnown = !mayBeLost && clock.now() - requestedSince < keyLifeMilliseconds
-  if (keyIsKnown) return createRefund(attempt.stripe, request, attempt.call)
-  const accepted = providerRefundId && (await payoutById(request, providerRefundId, attempt))
-  if (accepted) return { ...providerOutcome(accepted, true), lookedUp }
-  const paid = await findPayout(request, { charge }, attempt).catch(absent)
+  const paid = keyIsKnown ? undefined : await findPayout(request, { charge }, attempt).catch(absent)
   return paid ? outcomeFor(request, paid) : createRefund(attempt.stripe, request, attempt.call)
-}
-
-/**
- * Returns the payout of a refund that Stripe has accepted, whatever became of its metadata, which the owner of the account can edit.
- * @throws StripeError
- */
-async function payoutById(
-  { account }: ProviderRequest,
-  id: string,
-  { stripe, call }: Omit<StripeAttempt, 'remaining'>,
-): Promise<Stripe.Refund | undefined> {
-  return stripe.refunds.retrieve(id, {}, { stripeAccount: account, ...call }).catch(absent)
 }
 
 /**
@@ -134,9 +128,7 @@ async function earlierUse(
 }
 
 function outcomeFor(request: ProviderRequest, refund: Stripe.Refund): ProviderOutcome | EarlierUse {
-  return isOf(request, refund)
-    ? { ...providerOutcome(refund, true), lookedUp }
-    : { status: 'key_used', payout: providerRefundOf(refund) }
+  return isOf(request, refund) ? outcomeNow(refund) : { status: 'key_used', payout: providerRefundOf(refund) }
 }
 
 /** Returns whether a payout is of the refund itself. */
@@ -202,6 +194,11 @@ async function remainingOf(
     // Whatever happened, the outcome stands: a refund without one would stay pending.
     return undefined
   }
+}
+
+/** Returns the outcome of a payout that was looked up. */
+function outcomeNow(refund: Stripe.Refund) {
+  return { ...providerOutcome(refund, true), lookedUp: true as const }
 }
 
 function providerOutcome({ id, status, currency }: Stripe.Refund, replayed: boolean) {

@@ -350,6 +350,30 @@ describe('a charge that may be refunded once', () => {
     await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
   })
 
+  test('stays locked by a refund that Stripe has accepted, whatever Stripe refuses later', async () => {
+    charge = `ch_pending_${charge}`
+    for (let left = 1; payouts().length === 0; left += 1) {
+      death = { left, when: 'after' }
+      await send().catch(() => undefined)
+      death = undefined
+    }
+    const { settings, table, clock } = runtime
+    const report = {
+      ...{ status: 'pending' as const, at: timestamp(clock.now()), currency: 'EUR' },
+      provider_refund_id: payouts()[0]?.id ?? '',
+    }
+    const context = { table, settings, now: clock.now(), alert: () => {} }
+    await apply(runtime, (await settleRefund(refunds()[0] as Refund, report, context)).effects)
+    for (const age of [hours(1), hours(20)]) {
+      advance(age)
+      fakeProvider.faults = () => answered(error(404, { code: 'resource_missing' }))
+      await expect(send()).rejects.toMatchObject({ code: 'DEPENDENCY.unavailable' })
+      fakeProvider.faults = () => undefined
+      await expect(send({ key: 'other' })).rejects.toMatchObject({ code: 'POLICY.refund.repeated' })
+    }
+    expect(payouts()).toHaveLength(1)
+  })
+
   test('is free again once its refund is reversed', async () => {
     const id = await paid()
     const { settings, table, clock } = runtime

@@ -91,6 +91,11 @@ export class SimulatedProvider {
   }
 
   refund(request: ProviderRequest): ProviderOutcome | EarlierUse {
+    if (request.providerRefundId !== undefined) {
+      const accepted = this.find(request)
+      if (!accepted) throw new Error(`no payout ${request.providerRefundId}`)
+      return accepted
+    }
     const { account, chargeId, refundId, amount, usesOwnKey, requestedSince, mayBeLost } = request
     const isOld = this.#scheduler.now - requestedSince >= keyLifeMilliseconds
     const paid = isOld || mayBeLost ? this.#search(request, (one) => one.chargeId === chargeId) : undefined
@@ -115,7 +120,7 @@ export class SimulatedProvider {
     const isIt = (one: Payout) =>
       providerRefundId === undefined ? one.refundId === refundId : one.providerRefundId === providerRefundId
     const payout = this.payouts.find((one) => one.account === account && isIt(one))
-    return payout && lookUp(payout, false)
+    return payout && lookUp(payout)
   }
 
   /** Stores the id of a refund with a payout, and may report this change of it. */
@@ -126,7 +131,7 @@ export class SimulatedProvider {
     this.#scheduler.note('provider', `${id} is now of ${refundId}`)
     const random = this.#random.fork(`adoption of ${id}`)
     if (payout.status !== 'pending' && random.chance(0.3)) this.#report(payout, random, this.#scheduler.now)
-    return lookUp(payout, true)
+    return lookUp(payout)
   }
 
   /** Reports the statuses of payouts again, as of the time at which they changed. */
@@ -151,7 +156,7 @@ export class SimulatedProvider {
   ): ProviderOutcome | EarlierUse | undefined {
     const selected = this.payouts.filter((one) => one.account === account && isSelected(one))
     const own = selected.find((one) => one.refundId === refundId)
-    if (own) return lookUp(own, true)
+    if (own) return lookUp(own)
     const earlier = usesOwnKey ? undefined : selected.findLast((one) => one.requestName === requestName)
     return earlier && { status: 'key_used', payout: recordOf(earlier) }
   }
@@ -235,8 +240,14 @@ export class SimulatedProvider {
   }
 }
 
-function lookUp({ status, providerRefundId }: Payout, replayed: boolean): ProviderOutcome {
-  return { status: shownAs(status), providerRefundId, currency: chargeCurrency, replayed, lookedUp: true }
+function lookUp({ status, providerRefundId }: Payout): ProviderOutcome {
+  return {
+    status: shownAs(status),
+    providerRefundId,
+    currency: chargeCurrency,
+    replayed: true,
+    lookedUp: true,
+  }
 }
 
 function recordOf({ providerRefundId: id, status, createdAt, ...payout }: Payout): ProviderRefund {
