@@ -76,8 +76,47 @@ async function sendOnce(request: Request, signal: AbortSignal, transport: Transp
   const headers = new Headers(request.headers)
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
   const { response, isFile } = await send(new Request(request.clone(), { headers, signal }), transport.fetch)
-  // A large file may take longer than all attempts: its reader waits for each part.
-  return isFile && response.ok ? { response, retryable: false } : readWhole(response)
+  return isFile && response.ok
+    ? { response: asItArrives(response, request), retryable: false }
+    : readWhole(response)
+}
+
+/**
+ * Returns a file whose reader waits for each part: a large one may take longer than all attempts. The signal of the caller ends it.
+ * The stream holds the request, without which fetch forgets the caller's signal at the next garbage collection.
+ */
+function asItArrives(response: Response, request: Request): Response {
+  const reader = response.body?.getReader()
+  if (!reader) return response
+  const { signal } = request
+  let stop = () => {}
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      stop = () => {
+        controller.error(canceled(request))
+        void reader.cancel().catch(() => {})
+      }
+      signal.addEventListener('abort', stop, { once: true })
+      if (signal.aborted) stop()
+    },
+    async pull(controller) {
+      const part = await reader.read().catch((cause) => {
+        throw signal.aborted
+          ? canceled(request)
+          : new ConnectionError('the connection broke', keyOf(request), { cause })
+      })
+      if (signal.aborted) return
+      if (!part.done) return controller.enqueue(part.value)
+      signal.removeEventListener('abort', stop)
+      controller.close()
+    },
+    async cancel(reason) {
+      signal.removeEventListener('abort', stop)
+      await reader.cancel(reason)
+    },
+  })
+  const { status, statusText, headers } = response
+  return new Response(body, { status, statusText, headers })
 }
 
 /**
@@ -86,7 +125,8 @@ async function sendOnce(request: Request, signal: AbortSignal, transport: Transp
  * redirect, so there fetch follows it.
  */
 async function send(request: Request, fetch: Transport['fetch']) {
-  if (request.method !== 'GET' || request.headers.has('Authorization')) return following(request)
+  const hasOnlyToken = [...request.headers.keys()].every((name) => name === 'authorization')
+  if (request.method !== 'GET' || hasOnlyToken) return following(request)
   const response = await fetch(new Request(request, { redirect: 'manual' }))
   if (response.type === 'opaqueredirect') return following(request)
   const address = response.headers.get('Location')

@@ -1,3 +1,6 @@
+import { setTimeout } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Middleware } from 'openapi-fetch'
@@ -35,6 +38,8 @@ const busy = (headers = {}) => refused(503, 'DEPENDENCY.unavailable', true, head
 const thrown = (reason: unknown): never => {
   throw reason
 }
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 const page = async () => new Response('<html>', { headers: { 'Content-Type': 'text/html' } })
 
 let server: ScriptedServer
@@ -388,6 +393,11 @@ describe('requests', () => {
     test.each([
       ['token', { token: 't' }, { authorization: 'Bearer t' }],
       ['API key', { headers: { 'X-API-Key': 'ck_acme.secret' } }, { api_key: 'ck_acme.secret' }],
+      [
+        'API key of a client with a token',
+        { token: 't', headers: { 'X-API-Key': 'ck_acme.secret' } },
+        { authorization: 'Bearer t', api_key: 'ck_acme.secret' },
+      ],
     ])('follow its link without the %s', async (_, credentials, sent) => {
       const client = commerceClient({ baseUrl: server.base_url, ...playLink(), ...credentials })
       const { status, data } = await client.GET('/codes:export')
@@ -408,6 +418,49 @@ describe('requests', () => {
       time.expire()
       resolve('1\n')
       expect(await new Response(data as ReadableStream).text()).toBe('id\n1\n')
+    })
+
+    describe.each(['text', 'stream'] as const)('as a %s', (form) => {
+      /** Reads the file until it ends, or until the reason why it does not. */
+      async function readFile(second: Promise<string>, during: () => Promise<void>) {
+        const caller = new AbortController()
+        const client = commerceClient({
+          baseUrl: server.base_url,
+          ...playLink({ first: 'id\n', second }),
+          token: 't',
+        })
+        const options = { ...(form === 'stream' && { parseAs: form }), signal: caller.signal }
+        const text = client
+          .GET('/codes:export', options)
+          .then(({ data }) =>
+            form === 'stream' ? new Response(data as unknown as ReadableStream).text() : data,
+          )
+        const ended = text.catch((error) => error)
+        while (storage.received.length === 0) await setTimeout(1)
+        await during()
+        return { caller, ended }
+      }
+
+      test('ends by the signal of the caller, also after a garbage collection', async () => {
+        const { caller, ended } = await readFile(new Promise(() => {}), async () => {
+          for (let count = 0; count < 10; count += 1) {
+            await setTimeout(10)
+            collectGarbage()
+          }
+        })
+        caller.abort()
+        expect(await ended).toBeInstanceOf(CanceledError)
+      })
+
+      test('fails as a connection that breaks', async () => {
+        const { promise, reject } = Promise.withResolvers<string>()
+        const { ended } = await readFile(promise, async () => {
+          await setTimeout(50)
+          reject(new Error('cut'))
+        })
+        const error = await ended
+        expect([error instanceof ConnectionError, error.idempotency_key]).toEqual([true, undefined])
+      })
     })
 
     test('follow its link in a browser, which hides the address of a redirect', async () => {

@@ -7,7 +7,7 @@ export type Step = {
   takes?: number
 } & (
   | { status: number; headers?: Record<string, string>; body?: unknown }
-  /** A file whose second part comes later. */
+  /** A file whose second part comes later. The connection breaks if there is none. */
   | { first: string; second: Promise<string> }
   /** The connection is reset before the response or in the middle of its body. */
   | { cut: 'at once' | 'half way' }
@@ -50,8 +50,8 @@ export async function scriptedServer(): Promise<ScriptedServer> {
     if ('hangs' in step) return time.expire()
     if ('first' in step) {
       response.writeHead(200, { 'Content-Type': 'text/csv' }).write(step.first)
-      response.end(await step.second)
-      return
+      const end = (rest: string) => response.end(rest)
+      return void step.second.then(end, () => request.socket.destroy())
     }
     if ('status' in step) {
       const text = step.body === undefined ? undefined : JSON.stringify(step.body)
