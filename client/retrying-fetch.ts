@@ -89,34 +89,21 @@ function asItArrives(response: Response, request: Request): Response {
   const reader = response.body?.getReader()
   if (!reader) return response
   const { signal } = request
-  let stop = () => {}
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      stop = () => {
-        controller.error(canceled(request))
-        void reader.cancel().catch(() => {})
-      }
-      signal.addEventListener('abort', stop, { once: true })
-      if (signal.aborted) stop()
-    },
-    async pull(controller) {
+  signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true })
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
       const part = await reader.read().catch((cause) => {
-        throw signal.aborted
-          ? canceled(request)
-          : new ConnectionError('the connection broke', keyOf(request), { cause })
+        if (!signal.aborted) throw new ConnectionError('the connection broke', keyOf(request), { cause })
       })
-      if (signal.aborted) return
-      if (!part.done) return controller.enqueue(part.value)
-      signal.removeEventListener('abort', stop)
-      controller.close()
+      if (signal.aborted || !part) throw canceled(request)
+      if (part.done) controller.close()
+      else controller.enqueue(part.value)
     },
-    async cancel(reason) {
-      signal.removeEventListener('abort', stop)
-      await reader.cancel(reason)
-    },
-  })
+    cancel: (reason: unknown) => reader.cancel(reason),
+  }
   const { status, statusText, headers } = response
-  return new Response(body, { status, statusText, headers })
+  // No part is read ahead, so the reader sees at once that the signal fired.
+  return new Response(new ReadableStream(source, { highWaterMark: 0 }), { status, statusText, headers })
 }
 
 /**

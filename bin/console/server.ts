@@ -50,12 +50,12 @@ export function startConsole(source: Source): Console {
       if (isEqual(String(request.headers[tokenHeader] ?? ''), token)) await action(request, response, query)
       else response.writeHead(403, plain).end('open the link that the command has printed\n')
     }
-  const reading = (work: (query: URLSearchParams, left: AbortSignal) => Promise<Reading>): Action =>
+  const reading = (work: (query: URLSearchParams, abandoned: AbortSignal) => Promise<Reading>): Action =>
     withToken(async (_, response, query) => {
       const started = performance.now()
-      const left = new AbortController()
-      response.once('close', () => left.abort())
-      const read = await work(query, left.signal)
+      const abandoned = new AbortController()
+      response.once('close', () => abandoned.abort())
+      const read = await work(query, abandoned.signal)
       sendJson(response, { ...read, milliseconds: Math.round(performance.now() - started) })
     })
   const { stack, readable, live } = source
@@ -71,12 +71,12 @@ export function startConsole(source: Source): Console {
         }),
       ),
     ],
-    ['GET /console/read', reading((query, left) => source.read(questionOf(query, source), left))],
+    ['GET /console/read', reading((query, abandoned) => source.read(questionOf(query, source), abandoned))],
     [
       'GET /console/find',
-      reading((query, left) => {
+      reading((query, abandoned) => {
         const { what, ...asked } = v.parse(Search, Object.fromEntries(query))
-        return source.find(what, asked, left)
+        return source.find(what, asked, abandoned)
       }),
     ],
     ...Object.entries(source.actions).map(([name, work]): [string, Action] => [

@@ -24,7 +24,7 @@ export interface Question {
 /** What was read, and what that took. */
 export interface Reading {
   entries: ConsoleEntry[]
-  /** Whether nothing of the range is left. */
+  /** Whether nothing of the range is abandoned. */
   complete: boolean
   /** Why the logs were not searched, in a reading that has more than logs. */
   logs_failed?: string | undefined
@@ -42,10 +42,14 @@ export interface Source {
   stack?: string | undefined
   /** The kinds that can be read: true if without a tenant, too. */
   readable: Readonly<Record<string, 'always' | 'with a tenant'>>
-  /** @param left aborts when nobody waits for the answer */
-  read(question: Question, left?: AbortSignal): Promise<Reading>
+  /** @param abandoned aborts when nobody waits for the answer */
+  read(question: Question, abandoned?: AbortSignal): Promise<Reading>
   /** Finds everything about one thing: an id, a correlation id, a charge, the text of a code. */
-  find(what: string, range: Pick<Question, 'from' | 'to' | 'tenant'>, left?: AbortSignal): Promise<Reading>
+  find(
+    what: string,
+    range: Pick<Question, 'from' | 'to' | 'tenant'>,
+    abandoned?: AbortSignal,
+  ): Promise<Reading>
   /** What happens, as it happens. Only the local run has it. */
   live?: Activity | undefined
   /** What the buttons of the page do, by name. Only the local run has them: a stage is only read. */

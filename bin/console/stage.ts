@@ -30,9 +30,9 @@ export function stageSource(
   reach = reachOf(stack, deployed),
 ): Source {
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = (work: () => Promise<Reading>, left?: AbortSignal): Promise<Reading> => {
+  const inTurn = (work: () => Promise<Reading>, abandoned?: AbortSignal): Promise<Reading> => {
     const next = last.then(() => {
-      left?.throwIfAborted()
+      abandoned?.throwIfAborted()
       return work()
     })
     last = next.catch(() => {})
@@ -51,8 +51,8 @@ export function stageSource(
   return {
     stack,
     readable: { ...readableOfTable, request: 'always', queue: 'always' },
-    read: (question, left) => inTurn(async () => shown(await answer(question)), left),
-    find: (what, range, left) => inTurn(() => readTimeline(reach, what, range), left),
+    read: (question, abandoned) => inTurn(async () => shown(await answer(question)), abandoned),
+    find: (what, range, abandoned) => inTurn(() => readTimeline(reach, what, range), abandoned),
     actions: {},
   }
 }

@@ -62,7 +62,7 @@ export interface EarlierUse {
 /** A service that refunds payments. */
 export interface PaymentProvider {
   /**
-   * Refunds a charge, or a part of it.
+   * Refunds a charge, or a part of it. A refund that the provider has accepted is only looked up.
    * @param budget ends the attempts; their number and delays are fixed
    * @throws DEPENDENCY.timeout, DEPENDENCY.unavailable: whether money moved is unknown until the same refund is
    * requested again

@@ -111,14 +111,14 @@ test('a stage is not asked what nobody waits for when its turn comes', async () 
     },
   } as unknown as Reach
   const source = stageSource('commerce-prod', { outputs: {}, access: {} }, reach)
-  const left = new AbortController()
+  const abandoned = new AbortController()
   const answers = Promise.allSettled([
     source.read({ kind: 'request', code: 'A' }),
-    source.read({ kind: 'request', code: 'B' }, left.signal),
-    source.find('c-1', { tenant: undefined, from: at, to: at + 1 }, left.signal),
+    source.read({ kind: 'request', code: 'B' }, abandoned.signal),
+    source.find('c-1', { tenant: undefined, from: at, to: at + 1 }, abandoned.signal),
     source.read({ kind: 'request', code: 'C' }),
   ])
-  left.abort()
+  abandoned.abort()
   first.resolve()
   const statuses = (await answers).map(({ status }) => status)
   expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])

@@ -26,7 +26,7 @@ const requestOf = (id: string): ConsoleEntry => ({
 /** What was asked, in turn. */
 let asked: (Question | { what: string })[] = []
 /** Aborts when the page no longer waits for the last answer. */
-let left: AbortSignal | undefined
+let abandoned: AbortSignal | undefined
 /** Answers wait for it. */
 let gate: Promise<void> | undefined
 let answers: Partial<Record<string, Omit<Reading, 'units' | 'calls'>>> = {}
@@ -35,7 +35,7 @@ const source: Source = {
   readable: { audit: 'with a tenant', request: 'always', refund: 'always', ledger: 'with a tenant' },
   async read(question, signal) {
     asked.push(question)
-    left = signal
+    abandoned = signal
     await gate
     return { entries: [], complete: true, ...answers[question.kind], units: 12, calls: 3 }
   },
@@ -76,7 +76,7 @@ beforeEach(() => {
   asked = []
   answers = {}
   gate = undefined
-  left = undefined
+  abandoned = undefined
 })
 
 describe('the server', () => {
@@ -280,8 +280,8 @@ describe('a view', () => {
     const reading = Promise.withResolvers<void>()
     gate = reading.promise
     await openAt(`requests?${range}`)
-    while (!left) await page.waitForTimeout(10)
-    const ended = once(left, 'abort')
+    while (!abandoned) await page.waitForTimeout(10)
+    const ended = once(abandoned, 'abort')
     await page.fill('input[name=code]', 'DEPENDENCY')
     await page.getByRole('button', { name: 'Read', exact: true }).click()
     await ended

@@ -31,7 +31,7 @@ const what = find.querySelector('input')
 
 takeToken()
 onChange(select, () => {
-  // A reading goes on: else who presses again before its end would never see one.
+  // What is being read is not begun anew: a user who presses again before it ends would never see it.
   if (shownTab()?.lists.some(({ isReading }) => isReading)) return
   asked = ''
   searching = undefined
