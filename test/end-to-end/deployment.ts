@@ -16,6 +16,7 @@ import { freePort } from '#test/support/free-port.ts'
 const root = join(import.meta.dirname, '../..')
 const stackName = 'commerce-local'
 const profile = join(root, 'shared/settings/profiles/local.json')
+const maxRepetitions = 5
 
 export interface Deployment extends ServiceFile {
   /** The access of its administrator. */
@@ -29,7 +30,8 @@ export interface Deployment extends ServiceFile {
   /** An allowed origin. */
   origin: string
   token(who?: Partial<TokenRequest>): Promise<string>
-  /** Sends a request over HTTP. `as` signs a token, null sends none. */
+  /** Sends a request over HTTP. `as` signs a token, null sends none. A 504 is repeated: a busy machine may start
+   * functions too slowly. */
   send(path: string, options?: Send): Promise<HttpAnswer>
   /** Places an order of a tenant. */
   placeOrder(tenant: string, key?: string): Promise<HttpAnswer>
@@ -142,22 +144,27 @@ export async function deploy(first?: Release): Promise<Deployment> {
     run: (...args) => pipe('', ...args),
     pipe,
     async send(path, { method = 'GET', as = {}, headers = {}, body } = {}) {
-      const answer = await fetch(`${service.base_url}${path}`, {
+      const request = {
         method,
         headers: {
           ...(as && { Authorization: `Bearer ${await token(as)}` }),
           ...(body !== undefined && { 'Content-Type': 'application/json' }),
           ...headers,
         },
-        redirect: 'manual',
+        redirect: 'manual' as const,
         ...(body !== undefined && {
           body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
         }),
-      })
-      const received = await answer.text()
-      const { status } = answer
-      if (status === 500) console.error(await faultsOf(answer.headers, local.activityFile))
-      return { status, headers: answer.headers, text: received, json: parsed(received) }
+      }
+      for (let left = maxRepetitions; ; left--) {
+        const answer = await fetch(`${service.base_url}${path}`, request)
+        const received = await answer.text()
+        const { status } = answer
+        if (status === 500) console.error(await faultsOf(answer.headers, local.activityFile))
+        if (status !== 504 || left === 0) {
+          return { status, headers: answer.headers, text: received, json: parsed(received) }
+        }
+      }
     },
     placeOrder: (tenant, key = crypto.randomUUID()) =>
       deployment.send('/v1/orders', {
@@ -170,8 +177,8 @@ export async function deploy(first?: Release): Promise<Deployment> {
   return deployment
 }
 
-/** The shipped profile with a small limit for exports in a response, few attempts for webhooks, and a separate
- * payment provider. */
+/** The shipped profile with a small limit for exports in a response, few attempts for webhooks, the longest time
+ * for a request, and a separate payment provider. */
 async function impatientProfile(origin: string): Promise<string> {
   const values = JSON.parse(await readFile(profile, 'utf8'))
   // Members that it leaves out are those of its base.
@@ -180,6 +187,7 @@ async function impatientProfile(origin: string): Promise<string> {
   change('codes.export', { inlineMaxBytes: 8192 })
   values['webhooks.maxAttempts'] = 2
   values['cors.allowedOrigins'].push(origin)
+  change('requests.timeoutHeader', { maxMilliseconds: 26_000 })
   change('refunds.reconcile', { minAgeMinutes: 0 })
   change('refunds.provider', { endpoint: `http://127.0.0.1:${await freePort()}` })
   const file = join(await mkdtemp(join(tmpdir(), 'commerce-profile-')), 'profile.json')

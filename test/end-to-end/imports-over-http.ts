@@ -16,7 +16,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
 
   async function follow(id: string): Promise<{ last: HttpAnswer; seen: number[] }> {
     const seen: number[] = []
-    for (const until = Date.now() + 240_000; Date.now() < until; await sleep(500)) {
+    for (const until = Date.now() + 840_000; Date.now() < until; await sleep(500)) {
       const last = await send(`/operations/${id}`)
       seen.push(last.json.progress)
       if (!['pending', 'running'].includes(last.json.state)) return { last, seen }
@@ -59,7 +59,7 @@ export function importsOverHttp(deployment: () => Deployment): void {
     const audit = await deployment().run('audit', 'list', '--tenant', tenant)
     expect(audit.map(({ action, result }) => `${action} ${result}`)).toEqual(['import allow'])
     expect(JSON.stringify(audit)).not.toContain('@example.com')
-  }, 300_000)
+  })
 
   test('a canceled import ends as canceled', async () => {
     const lines = Array.from({ length: 20_000 }, (_, n) => `canceled-${n}@example.com`)
@@ -71,5 +71,5 @@ export function importsOverHttp(deployment: () => Deployment): void {
     const { total, succeeded, failed } = last.json.result.counts
     expect(succeeded + failed).toBe(total)
     expect(total).toBeLessThan(20_000)
-  }, 300_000)
+  })
 }
