@@ -2,7 +2,7 @@ import { timeOf } from '../platform/base/clock.ts'
 import { fail, ReportableError } from '../platform/base/failure.ts'
 import type { WorkContext } from '../platform/request/context.ts'
 import { keyOf } from '../platform/table/keys.ts'
-import { type Change, inState } from '../platform/table/table.ts'
+import { type Change, type Condition, inState } from '../platform/table/table.ts'
 import { subscriberStates } from '../subscribers/subscriber.ts'
 import {
   asDelivery,
@@ -98,10 +98,7 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
     ...(at !== undefined && { next_at: at }),
     ...(entry && { waiting: entry.sk }),
   }
-  const put = {
-    item: { ...next },
-    condition: known ? ifNotAttemptedSince(trigger, known) : { absent: true as const },
-  }
+  const put = { item: { ...next }, condition: conditionOf(step, known) }
   const others = [
     ...replaceWaiting(message.tenant, waiting, entry),
     ...(waitsFor === 'tenant' ? [subscriberExists(message)] : []),
@@ -109,7 +106,7 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
   // Before the attempt is recorded: an entry whose delivery has not failed means nothing, and a transaction would cost four units more.
   if (trigger === 'fail') await table.put(failedDeliveryEntry(message.tenant, next))
   const refusal = others.length === 0 ? await table.put(put) : await table.transact([put, ...others])
-  // Another process has recorded the attempt, or the response of this one was lost.
+  // Another process has recorded the attempt or stored an entry, or the response of this one was lost.
   const stored = refusal?.existing && asDelivery(refusal.existing)
   const missed = stored && missedStep(stored, message)
   if (missed) return schedule(missed, { ...work, known: stored })
@@ -118,6 +115,19 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
   const retry = { tenant, subscriber, delivery: id, attempt: next.attempted + 1 }
   const [failed] = await work.send([queuedDelivery(retry, seconds)])
   if (failed) throw new ReportableError('the queue did not accept a retry')
+}
+
+/**
+ * Returns the condition of a step. One without an attempt is refused if the delivery got an entry since it was read: of two
+ * entries each would send a message.
+ */
+function conditionOf({ trigger, delivery }: DeliveryStep, known: Delivery | undefined): Condition {
+  if (!known) return { absent: true }
+  const condition = ifNotAttemptedSince(trigger, known)
+  if (delivery.attempted > known.attempted) return condition
+  const { waiting } = known
+  if (waiting === undefined) return { ...condition, lacks: ['waiting'] }
+  return { ...condition, matches: { ...condition.matches, waiting } }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { readDeliveries } from '#bin/commands/ask/lists.ts'
-import { waitingEntry } from '#shared/deliveries/delivery.ts'
+import { deliveryId, waitingEntry } from '#shared/deliveries/delivery.ts'
+import { queuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import { breaker, breakerOf } from '#shared/deliveries/subscriber-health.ts'
 import { logSweep, type SweptDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
 import { adjacentId } from '#shared/platform/base/clock.ts'
@@ -367,23 +368,44 @@ describe('a delivery that waits for its subscriber', () => {
     expect(entries.at(-1)).toMatchObject({ attempted: 1, next_at: new Date(open_until).toISOString() })
   })
 
-  test('is called once for its next attempt although its message had a copy', async () => {
-    const settings = {
-      ...steadySettings,
-      'deliveries.breaker': { timeouts, pauseSeconds: 600, maxPauseSeconds },
-    }
-    service = await startDeliveries({ settings })
-    await service.add()
+  test.each([
+    ['a copy', 1],
+    ['a copy, as its first one had', 2],
+  ])('has one entry although its message has %s', async (_, published) => {
     service.respond = () => ({ status: 500, answer: '' })
     const event = await service.publish()
-    await service.publish(event)
+    for (let n = 1; n < published; n += 1) await service.publish(event)
     await service.run()
     service.respond = () => timeout
     await publish(timeouts)
     await service.run()
-    service.received.length = 0
-    service.respond = () => ok
-    await service.runFor(1200)
-    expect(service.received.filter(({ eventId }) => eventId === event.event_id)).toHaveLength(1)
+    const delivery = deliveryId({ subscriber: subscriber.id }, event)
+    service.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery, attempt: 2 }))
+    service.clock.advance(5000)
+    await service.run()
+    expect((await service.waiting()).filter((entry) => entry.delivery === delivery)).toHaveLength(1)
   })
+
+  test.each([1, 2])(
+    'is called once for its next attempt although its message had copies: %i',
+    async (copies) => {
+      const settings = {
+        ...steadySettings,
+        'deliveries.breaker': { timeouts, pauseSeconds: 600, maxPauseSeconds },
+      }
+      service = await startDeliveries({ settings })
+      await service.add()
+      service.respond = () => ({ status: 500, answer: '' })
+      const event = await service.publish()
+      for (let n = 0; n < copies; n += 1) await service.publish(event)
+      await service.run()
+      service.respond = () => timeout
+      await publish(timeouts)
+      await service.run()
+      service.received.length = 0
+      service.respond = () => ok
+      await service.runFor(1200)
+      expect(service.received.filter(({ eventId }) => eventId === event.event_id)).toHaveLength(1)
+    },
+  )
 })

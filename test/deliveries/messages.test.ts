@@ -137,6 +137,15 @@ describe('a copy of a message whose attempt is recorded', () => {
     expect(others.received).toHaveLength(1)
   })
 
+  test('leaves one entry in the table with another copy at the same time', async () => {
+    await service.publish()
+    await service.run()
+    await redeliver(1)
+    await redeliver(1)
+    await service.run()
+    expect(await service.waiting()).toHaveLength(1)
+  })
+
   test('sends nothing while the delivery waits in the table', async () => {
     await service.publish()
     await service.run()

@@ -15,6 +15,7 @@ import { blockedTenantsKey } from '#shared/platform/identity/blocked-tenants.ts'
 import { type Entity, type Item, type Key, keyOf, pendingKeyOf } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
 import { accountsOf, ownerOfAccount, readCurrent } from '#shared/refunds/accounts.ts'
+import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import { readSubscribedTenants, subscribedTenantsKey } from '#shared/subscribers/subscribed-tenants.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { accessOf } from '#test/support/fake-aws.ts'
@@ -291,6 +292,8 @@ describe('what people decided after the time of the restore', () => {
       { pk: 'idempotency#1', sk: 'record', status: 201 },
       ...sagaOf('purged'),
       ...sagaOf(acme),
+      { ...positionKey('purged', 'acct_1'), until: 1 },
+      { ...positionKey(acme, 'acct_old'), until: 1 },
       { ...cartEntryOf(order) },
       { ...cartEntryOf(kept) },
     ]
@@ -377,12 +380,17 @@ describe('what people decided after the time of the restore', () => {
       .filter(({ pk }) => pk.startsWith('order#'))
       .map(({ pk }) => pk.split('#')[1])
     expect(new Set(tenants)).toEqual(new Set([acme, 'blocked']))
-    expect(carried).toContainEqual({ items: 'tenant purged', copied: 0, removed: 3 })
+    expect(carried).toContainEqual({ items: 'tenant purged', copied: 0, removed: 4 })
   })
 
   test('ends the sagas of the tenants that were purged, and keeps others', async () => {
     const sagas = (await itemsOf(target)).filter(({ pk }) => pk.startsWith('pending-saga#'))
     expect(sagas.map(({ tenant }) => tenant)).toEqual([acme])
+  })
+
+  test('compares the refunds of a tenant that was purged from the start again, and of others from where it was', async () => {
+    expect(await found(positionKey('purged', 'acct_1'))).toEqual({})
+    expect(await found(positionKey(acme, 'acct_old'))).toMatchObject({ until: 1 })
   })
 
   test('deletes the audit of a tenant that was purged with it', async () => {

@@ -226,8 +226,8 @@ function nameOf({ pk, sk }: Key): string {
 function checkChange(change: Change): void {
   checkKey(keyOfChange(change))
   if (change.condition !== 'none' && 'matches' in change.condition) {
-    const { matches, oneOf = {}, below = {} } = change.condition
-    const parts = [matches, oneOf, below].flatMap((part) => Object.keys(part))
+    const { matches, oneOf = {}, below = {}, lacks = [] } = change.condition
+    const parts = [matches, oneOf, below].flatMap((part) => Object.keys(part)).concat(lacks)
     const lacksValues = Object.values(oneOf).some((values) => values.length === 0)
     if (parts.length === 0 || lacksValues) throw invalid('condition')
   }
@@ -263,12 +263,12 @@ function holds(condition: Condition | 'none', existing: Item | undefined): boole
     const list = existing?.[attribute]
     return existing === undefined || (Array.isArray(list) && list.length < length)
   }
-  const { matches, oneOf = {}, below = {} } = condition
+  const { matches, oneOf = {}, below = {}, lacks = [] } = condition
   return (
-    existing !== undefined &&
-    Object.entries(matches).every(([name, value]) => existing[name] === value) &&
-    Object.entries(oneOf).every(([name, values]) => values.includes(existing[name] as string)) &&
-    Object.entries(below).every(([name, value]) => isBelow(existing[name], value))
+    Object.entries(matches).every(([name, value]) => existing?.[name] === value) &&
+    Object.entries(oneOf).every(([name, values]) => values.includes(existing?.[name] as string)) &&
+    Object.entries(below).every(([name, value]) => isBelow(existing?.[name], value)) &&
+    lacks.every((name) => existing?.[name] === undefined)
   )
 }
 

@@ -66,8 +66,14 @@ const condition: fc.Arbitrary<Condition | 'none'> = fc.oneof(
       below: fc.option(fc.dictionary(oneAttribute, fc.constantFrom('a', 'b', '\u{1f600}')), {
         nil: undefined,
       }),
+      lacks: fc.option(fc.uniqueArray(oneAttribute, { maxLength: 2 }), { nil: undefined }),
     })
-    .map(({ matches, oneOf, below }) => ({ matches, ...(oneOf && { oneOf }), ...(below && { below }) })),
+    .map(({ matches, oneOf, below, lacks }) => ({
+      matches,
+      ...(oneOf && { oneOf }),
+      ...(below && { below }),
+      ...(lacks && { lacks }),
+    })),
 )
 const update: fc.Arbitrary<Update> = fc.record({
   update: key,

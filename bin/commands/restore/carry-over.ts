@@ -15,6 +15,7 @@ import {
   pendingPartitionsOf,
 } from '#shared/platform/table/keys.ts'
 import { restoredKey } from '#shared/platform/table/restored.ts'
+import { positionKey } from '#shared/refunds/reconcile-daily.ts'
 import { forgetSubscribedTenants } from '#shared/subscribers/subscribed-tenants.ts'
 import type { Report } from '../../cli/output.ts'
 import { type DeployedStack, outputOf } from '../stack/deployment.ts'
@@ -167,6 +168,7 @@ export async function carryOver({
     let removed = 0
     for (const partition of pendingPartitionsOf('pending-saga')) await purgeSagas(partition)
     for (const entity of entities) await Promise.all(partitionsOf(tenant, entity).map(purgePartition))
+    await purgePartition(positionKey(tenant, '').pk)
     // A purge that had begun at the time of the restore has ended.
     await writeAll(copying, [removeRequest(progressKey(tenant))])
     if (removed > 0) done.set(`tenant#${tenant}`, { items: `tenant ${tenant}`, copied: 0, removed })

@@ -119,13 +119,14 @@ function expressionOf(condition: Condition, terms: Terms): string {
     const { attribute, length } = condition.absentOrShorter
     return `${absent} OR size(${terms.name(attribute)}) < ${terms.value(length)}`
   }
-  const { matches, oneOf = {}, below = {} } = condition
+  const { matches, oneOf = {}, below = {}, lacks = [] } = condition
   return [
     ...Object.entries(matches).map(([name, value]) => `${terms.name(name)} = ${terms.value(value)}`),
     ...Object.entries(oneOf).map(
       ([name, values]) => `${terms.name(name)} IN (${values.map((value) => terms.value(value)).join(', ')})`,
     ),
     ...Object.entries(below).map(([name, value]) => `${terms.name(name)} < ${terms.value(value)}`),
+    ...lacks.map((name) => `attribute_not_exists(${terms.name(name)})`),
   ].join(' AND ')
 }
 

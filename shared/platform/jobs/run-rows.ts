@@ -130,7 +130,7 @@ function completedRow(
     status,
     row_id: id,
     ...(etag !== undefined && { etag }),
-    expires_at: Math.floor(clock.now() / 1000) + batch.resumableSeconds,
+    expires_at: Math.ceil(clock.now() / 1000) + batch.resumableSeconds,
   }
 }
 

@@ -40,6 +40,8 @@ export interface StateCondition {
   oneOf?: Record<string, readonly string[]>
   /** Attributes with a smaller value. */
   below?: Record<string, string | number>
+  /** Attributes that are absent. On its own, it holds for an absent item, too. */
+  lacks?: readonly string[]
 }
 
 /** Creates or replaces a whole item. `none` overwrites any item. */
