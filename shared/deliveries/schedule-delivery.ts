@@ -79,8 +79,9 @@ export interface ScheduledWork extends Pick<WorkContext, 'table' | 'clock' | 'no
 const youngMilliseconds = 60_000
 
 /**
- * Stores a step of a delivery, once; a young one that was never attempted goes back to the queue instead. The message of a retry that is due soon is sent with a delay. What goes on later, or waits, has
- * an entry in the table, from which the sweep sends its message.
+ * Stores a step of a delivery, once; a young one that was never attempted goes back to the queue instead. The message of a
+ * retry that is due soon is sent with a delay. What goes on later, or waits, has an entry in the table, from which the sweep
+ * sends its message.
  */
 export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise<void> {
   const { trigger, at, waitsFor } = step
@@ -118,8 +119,8 @@ export async function schedule(step: DeliveryStep, work: ScheduledWork): Promise
 }
 
 /**
- * Returns the condition of a step. One without an attempt is refused if the delivery got an entry since it was read: of two
- * entries each would send a message.
+ * Returns the condition of a step. A step without an attempt is refused if the delivery got an entry since it was read: two
+ * entries would send two messages.
  */
 function conditionOf({ trigger, delivery }: DeliveryStep, known: Delivery | undefined): Condition {
   if (!known) return { absent: true }

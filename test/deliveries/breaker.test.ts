@@ -353,6 +353,18 @@ describe('the sweep', () => {
 })
 
 describe('a delivery that waits for its subscriber', () => {
+  /** Publishes an event so many times, whose first attempt fails, and opens the breaker before the second one. */
+  async function failThenOpen(times: number) {
+    service.respond = () => ({ status: 500, answer: '' })
+    const event = await service.publish()
+    for (let n = 1; n < times; n += 1) await service.publish(event)
+    await service.run()
+    service.respond = () => timeout
+    await publish(timeouts)
+    await service.run()
+    return event
+  }
+
   test('is listed with the time of its next attempt', async () => {
     service.respond = () => ({ status: 500, answer: '' })
     await publish(1)
@@ -372,13 +384,7 @@ describe('a delivery that waits for its subscriber', () => {
     ['a copy', 1],
     ['a copy, as its first one had', 2],
   ])('has one entry although its message has %s', async (_, published) => {
-    service.respond = () => ({ status: 500, answer: '' })
-    const event = await service.publish()
-    for (let n = 1; n < published; n += 1) await service.publish(event)
-    await service.run()
-    service.respond = () => timeout
-    await publish(timeouts)
-    await service.run()
+    const event = await failThenOpen(published)
     const delivery = deliveryId({ subscriber: subscriber.id }, event)
     service.put(queuedDelivery({ tenant: 'acme', subscriber: subscriber.id, delivery, attempt: 2 }))
     service.clock.advance(5000)
@@ -395,13 +401,7 @@ describe('a delivery that waits for its subscriber', () => {
       }
       service = await startDeliveries({ settings })
       await service.add()
-      service.respond = () => ({ status: 500, answer: '' })
-      const event = await service.publish()
-      for (let n = 0; n < copies; n += 1) await service.publish(event)
-      await service.run()
-      service.respond = () => timeout
-      await publish(timeouts)
-      await service.run()
+      const event = await failThenOpen(1 + copies)
       service.received.length = 0
       service.respond = () => ok
       await service.runFor(1200)

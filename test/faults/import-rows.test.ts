@@ -71,6 +71,14 @@ describe('the rows of a batch', () => {
     )
   })
 
+  test('are kept at least as long as the batch can be resumed', async () => {
+    const now = Date.parse('2026-03-01T12:00:00.001Z')
+    context = { ...context, clock: { ...systemClock, now: () => now } }
+    await run(rowsOf(1), done)
+    const row = await service.table.get({ pk: `batch#${id}`, sk: '00000000' })
+    expect(Number(row?.expires_at)).toBeGreaterThanOrEqual(now / 1000 + 3600)
+  })
+
   test('keep their entity tags when the batch is resumed', async () => {
     const rows = rowsOf(2)
     const tagged = (row: Row) => (row.n === 0 ? { ...done(row), etag: '"0"' } : done(row))

@@ -388,7 +388,7 @@ describe('what people decided after the time of the restore', () => {
     expect(sagas.map(({ tenant }) => tenant)).toEqual([acme])
   })
 
-  test('compares the refunds of a tenant that was purged from the start again, and of others from where it was', async () => {
+  test('deletes the positions of the daily comparison of the tenants that were purged, and keeps others', async () => {
     expect(await found(positionKey('purged', 'acct_1'))).toEqual({})
     expect(await found(positionKey(acme, 'acct_old'))).toMatchObject({ until: 1 })
   })

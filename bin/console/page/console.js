@@ -31,7 +31,7 @@ const what = find.querySelector('input')
 
 takeToken()
 onChange(select, () => {
-  // What is being read is not begun anew: a user who presses again before it ends would never see it.
+  // A read in progress continues. If each press started it again, a user who presses often would never see the result.
   if (shownTab()?.lists.some(({ isReading }) => isReading)) return
   asked = ''
   searching = undefined
