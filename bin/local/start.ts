@@ -84,8 +84,9 @@ async function serve(asked: number | undefined, profile: string, stopped: AbortS
       settings,
     ).catch((thrown: Error) => thrown)
     reference = await startPages(local.service, settings, token, startConsole(source))
-    printWelcome(local.service, { token, seconds: elapsedSeconds(started), reference: reference?.url })
+    // Before it says that it is ready: who waits for that runs a command at once.
     writeServiceFile(local.service)
+    printWelcome(local.service, { token, seconds: elapsedSeconds(started), reference: reference?.url })
     await untilStopped(local, stopped)
   } finally {
     removeServiceFile(local.service.aws_endpoint)
