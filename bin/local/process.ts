@@ -17,8 +17,8 @@ export class StartFailure extends Error {
 
 /** How long a process group may take to end before it is killed, in milliseconds. */
 const GRACE_MS = 5_000
-/** How long a server may take to start, in milliseconds. A busy machine needs half a minute for the engine. */
-const READY_MS = 120_000
+/** How long a server may take to start, in milliseconds. A busy machine needs minutes for the engine. */
+const READY_MS = 600_000
 
 interface Step {
   /** Completes the sentence "… failed", for example "Synthesizing the stack". */

@@ -3,7 +3,7 @@ import { onceForId } from '#shared/platform/aws/once-for-id.ts'
 import { testClient } from '#test/support/dynamodb-client.ts'
 import { createTable } from '#test/support/tables.ts'
 
-let once: ReturnType<typeof onceForId>
+let onceInTime: ReturnType<typeof onceForId>
 beforeAll(async () => {
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_DYNAMODB: process.env.DYNAMODB_ENDPOINT,
@@ -11,8 +11,21 @@ beforeAll(async () => {
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
   })
-  once = onceForId('tests', await createTable(testClient()))
+  onceInTime = onceForId('tests', await createTable(testClient()))
 })
+
+/** Repeats a call that a busy machine did not answer in time, as the queue does. */
+const once: typeof onceInTime = async (id, effect) => {
+  for (;;) {
+    try {
+      return await onceInTime(id, effect)
+    } catch (thrown) {
+      if (!isLate(thrown)) throw thrown
+    }
+  }
+}
+const isLate = (thrown: unknown): boolean =>
+  thrown instanceof Error && (thrown.name === 'TimeoutError' || isLate(thrown.cause))
 
 describe('an effect for an id', () => {
   test('is executed once for repeated calls', async () => {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { s3Files } from '#shared/platform/aws/s3-files.ts'
 import { startBudget, systemClock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
+import { movableClock } from '#test/support/clocks.ts'
 import { type S3BehindProxy, startS3BehindProxy } from './s3-behind-proxy.ts'
 
 const megabyte = 1024 * 1024
@@ -51,8 +52,13 @@ async function* failing(bytes: number, error: unknown) {
 async function expectNothingAt(key: string): Promise<void> {
   const object = s3.client.send(new HeadObjectCommand({ Bucket: s3.bucket, Key: key }))
   await expect(object).rejects.toMatchObject({ name: 'NotFound' })
-  const { Uploads } = await s3.client.send(new ListMultipartUploadsCommand({ Bucket: s3.bucket }))
-  expect(Uploads ?? []).toEqual([])
+  const uploads = async () => {
+    const { Uploads = [] } = await s3.client.send(new ListMultipartUploadsCommand({ Bucket: s3.bucket }))
+    return Uploads.filter(({ Key }) => Key === key)
+  }
+  // The writer does not wait longer than a second for the end of an upload.
+  for (const over = Date.now() + 60_000; (await uploads()).length > 0 && Date.now() < over; ) await sleep(100)
+  expect(await uploads()).toEqual([])
 }
 
 describe('writing a file', () => {
@@ -183,14 +189,17 @@ describe('an unfinished file leaves neither an object nor parts', () => {
     ['large', 2 * megabyte],
   ])('if the budget ends while its chunks are created, which are %s', async (_size, bytes) => {
     const key = newKey()
+    const clock = movableClock()
     let made = 0
     async function* slowly() {
       for (; made < 30; made += 1) {
-        await sleep(100)
+        await sleep(10)
+        if (made === 15) clock.advance(3_600_000)
         yield Buffer.alloc(bytes)
       }
     }
-    await expect(open(1500).write(key, slowly(), 'text/csv')).rejects.toMatchObject({
+    const budget = startBudget(clock, 3_600_000)
+    await expect(s3Files(s3.bucket, budget).write(key, slowly(), 'text/csv')).rejects.toMatchObject({
       code: 'DEPENDENCY.timeout',
     })
     expect(made).toBeLessThan(20)

@@ -16,8 +16,7 @@ import { jsonLog } from '#shared/platform/base/log.ts'
 
 /** A function of everything that a hot function is made of, to see that it works bundled. */
 const client = new DynamoDBClient({
-  maxAttempts: 1,
-  requestHandler: httpHandler(3000),
+  requestHandler: httpHandler(60_000),
 })
 const log = jsonLog('sample')
 

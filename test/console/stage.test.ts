@@ -185,6 +185,10 @@ async function openAt(address: string) {
 afterEach(() => page?.context().close())
 const range = 'from=2026-11-23T11:00:00.000Z&to=2026-11-23T13:00:00.000Z'
 const times = { from: Date.UTC(2026, 10, 23, 11), to: Date.UTC(2026, 10, 23, 13) }
+/** Waits until this many questions have reached the server. */
+const reached = async (count: number) => {
+  while (asked.length < count) await page.waitForTimeout(10)
+}
 const status = (kind: string) => page.locator(`table[data-kind=${kind}] + .reading`)
 
 describe('the link', () => {
@@ -197,10 +201,11 @@ describe('the link', () => {
 
   test('is needed once: a reload and other addresses work', async () => {
     await openAt(`requests?${range}`)
+    await reached(1)
     await page.reload()
-    await page.waitForSelector('section:not([hidden])')
+    await reached(2)
     await open(`#audit?tenant=acme&${range}`, Promise.resolve(page.context()))
-    await page.waitForSelector('section:not([hidden])')
+    await reached(3)
     expect(asked.map((question) => 'kind' in question && question.kind)).toEqual([
       'request',
       'request',
@@ -229,6 +234,7 @@ describe('a view', () => {
     const before = Date.now()
     await openAt('requests')
     await page.waitForFunction(`location.hash.includes('from=')`)
+    await reached(1)
     const [{ from = 0, to = 0 } = {}] = asked as Question[]
     expect([to - from, to >= before]).toEqual([3_600_000, true])
   })

@@ -2,9 +2,10 @@ import { describe, expect, test } from '@jest/globals'
 import { findCart } from '#shared/carts/cart-store.ts'
 import { outcome } from '#test/support/outcome.ts'
 import { startService } from '#test/support/service.ts'
+import { longTimeoutSettings } from '#test/support/settings.ts'
 import { discountCalls, publishedLines } from './discount-calls.ts'
 
-const service = await startService()
+const service = await startService({ settings: longTimeoutSettings })
 const calls = discountCalls(service)
 
 const names = ['ONE', 'TWO', 'THREE', 'FOUR', 'FIVE', 'SIX']

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { subscribe } from '#bin/commands/events/published-events.ts'
 import type { PublishedEvent } from '#shared/platform/events/outbox.ts'
 import type { Deployment } from './deployment.ts'
+import { patience } from './until.ts'
 
 /** Subscribes to all events of the bus, and receives them until it is closed: the queue keeps them for five minutes only. */
 export async function listen({ aws, event_bus: bus }: Deployment) {
@@ -24,10 +25,11 @@ export async function listen({ aws, event_bus: bus }: Deployment) {
 
   return {
     received,
-    /** Waits until the condition holds, for at most two minutes. @throws what ended the receiving */
+    /** Waits until the condition holds. @throws what ended the receiving, or an error if it does not hold in time */
     async until(condition: () => boolean): Promise<void> {
-      const signal = AbortSignal.timeout(120_000)
-      while (!condition() && !signal.aborted) {
+      const signal = AbortSignal.timeout(patience)
+      while (!condition()) {
+        signal.throwIfAborted()
         if (fault !== undefined) throw fault
         await once(changes, 'change', { signal }).catch(() => undefined)
       }

@@ -40,11 +40,15 @@ export function checkout(): Checkout {
   return made
 }
 
-/** Moves the service of a checkout: the ports of the shipped profile may be taken by one that runs already. */
+/**
+ * Moves the service of a checkout, as the ports of the shipped profile may be taken by one that runs already. A request
+ * may last as long as a busy machine needs to start its function.
+ */
 export async function useFreePorts({ file, write }: Checkout): Promise<void> {
   const profile = 'shared/settings/profiles/local.json'
   const values = JSON.parse(file(profile))
   values['cors.allowedOrigins'] = [`http://localhost:${await freePort()}`]
+  values['requests.timeoutHeader'] = { ...values['requests.timeoutHeader'], maxMilliseconds: 26_000 }
   values['refunds.provider'].endpoint = `http://127.0.0.1:${await freePort()}`
   write(profile, JSON.stringify(values))
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { patientClock } from '#test/client/patient-clock.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -8,7 +9,7 @@ export function clientOverHttp(deployment: () => Deployment): void {
     commerceClient({
       baseUrl: deployment().base_url,
       // The first call may start the function, and a second attempt would be a replay.
-      attemptMilliseconds: 10_000,
+      clock: patientClock,
       token: () => deployment().token({ tenant: 'client' }),
     })
 

@@ -9,6 +9,7 @@ import { startBrowser } from '#test/support/browser.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { type HttpServer, startHttpServer } from '#test/support/http-server.ts'
 import type { Deployment, Send } from './deployment.ts'
+import { patience } from './until.ts'
 
 const as = { tenant: 'watched', role: 'Editor', sub: 'watched-user' }
 
@@ -28,7 +29,7 @@ export function consolePage(deployment: () => Deployment): void {
     site = await serveSite(pages, origin, base_url, console.answer)
     browser = await startBrowser()
     page = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-    page.setDefaultTimeout(200_000)
+    page.setDefaultTimeout(patience)
     page.on('console', (message) => message.type() === 'error' && errors.push(message.text()))
     page.on('pageerror', (error) => errors.push(error.message))
     await page.goto(`${site.url}console.html`)
@@ -72,8 +73,11 @@ export function consolePage(deployment: () => Deployment): void {
       'order.created v1',
       'order.placed v1',
     ])
-    const log = await page.innerText('#detail ol[data-kind=log]')
-    expect(log).toContain('orders.create REQUEST_ANSWERED')
+    await page
+      .locator('#detail ol[data-kind=log]')
+      .getByText('orders.create REQUEST_ANSWERED')
+      .first()
+      .waitFor()
     await page.keyboard.press('Escape')
   })
 
@@ -172,11 +176,11 @@ export function consolePage(deployment: () => Deployment): void {
       running = deployment().start('console', '--port', String(port))
       const [printed] = await once(running.stdout, 'data')
       stage = await browser.newPage({ viewport: { width: 1400, height: 900 } })
-      stage.setDefaultTimeout(200_000)
+      stage.setDefaultTimeout(patience)
       stage.on('pageerror', (error) => errors.push(error.message))
       await stage.goto(JSON.parse(String(printed)).link)
       await stage.waitForSelector('#connection.good')
-    }, 240_000)
+    })
     afterAll(async () => {
       const ended = once(running, 'exit')
       running.kill()

@@ -172,10 +172,15 @@ export function moneyOverHttp(running: () => Running): void {
   test('an event that cannot be handled becomes a dead letter, and is handled after a redrive', async () => {
     const { service } = running()
     const unknown = '01a1fd42-cae3-848a-b36e-b4be13e97000'
-    expect(await sendEvent('order.paid', unknown)).toMatchObject({ status: 202 })
+    expect(await sendEvent('order.paid', unknown, {}, '--event-id', 'unknown-1')).toMatchObject({
+      status: 202,
+    })
     const redriven = async () => (await service.run('dead-letters', 'redrive', 'webhooks'))[0]?.messages === 1
     await until(redriven, Boolean)
     await until(redriven, Boolean)
+    const listed = () => service.run('dead-letters', 'list', 'webhooks')
+    const [letter] = await until(listed, ({ length }) => length === 1)
+    await service.run('dead-letters', 'discard', 'webhooks', String(letter?.message_id), '--yes')
   })
 
   test('a discount is verified for the received cart, and promo.applied is published', async () => {

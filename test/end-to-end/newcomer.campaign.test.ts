@@ -22,6 +22,7 @@ import {
 } from '#test/support/walkthrough.ts'
 import { blocksOf, type Checkout, checkout, type Ran, useFreePorts } from './checkout.ts'
 import { sendFromReference } from './reference-page.ts'
+import { patience } from './until.ts'
 
 let here: Checkout
 let readme: string
@@ -36,7 +37,7 @@ beforeAll(async () => {
   port = await freePort()
   first = await startRun(port)
   aws = access()
-}, 600_000)
+})
 afterAll(async () => {
   await first?.end()
   await here.remove()
@@ -128,7 +129,7 @@ describe('a second run in the same checkout', () => {
   beforeAll(async () => {
     port = await freePort()
     second = await startRun(port)
-  }, 600_000)
+  })
   afterAll(() => second?.end())
   /** Returns the status of each address that a run prints. */
   const statuses = async (text: string) => {
@@ -177,6 +178,7 @@ describe('a user who follows the README', () => {
     const browser = await startBrowser()
     try {
       const page = await browser.newPage()
+      page.setDefaultTimeout(patience)
       await page.goto(address)
       const send = (operation: string) => sendFromReference(page, operation)
       for (let n = 0; n < 2; n += 1)
@@ -323,7 +325,7 @@ test('checks the profiles of the examples and synthesizes all stages on AWS', as
   const all = templates.map((name) => here.file(`cdk.out/${name}`)).join()
   for (const text of ['"TableName"', '"DashboardName": "commerce-prod-eu-west-1"', '"AWS::KMS::Key"'])
     expect(all).toContain(text)
-}, 600_000)
+})
 
 test('ends npm start with Ctrl-C, and leaves nothing running', async () => {
   await first.end()

@@ -21,7 +21,7 @@ export async function sendFromReference(page: Page, operation: string): Promise<
     await shownHeader.or(collapsed).first().waitFor()
     if (await shownHeader.isVisible()) break
     // The client may replace the element meanwhile.
-    await collapsed.click({ timeout: 1000 }).catch(() => {})
+    await collapsed.click({ timeout: 10_000 }).catch(() => {})
   }
   const shown = await client.innerText()
   await page.keyboard.press('Escape')

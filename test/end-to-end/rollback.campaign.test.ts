@@ -55,7 +55,7 @@ beforeAll(async () => {
       await sleep(20)
     }
   })()
-}, 600_000)
+}, 1_800_000)
 afterAll(async () => {
   ended.abort()
   await sending

@@ -35,7 +35,7 @@ export async function schemathesis(
   const options = [
     ...['--url', baseUrl, '--header', `Authorization: Bearer ${token}`, '--checks', checks.join(',')],
     // A shorter time-out is answered 504 on a busy machine, rightly.
-    ...['--header', 'X-Request-Timeout: 28000'],
+    ...['--header', 'X-Request-Timeout: 28000', '--request-timeout', '60'],
     ...[
       '--seed',
       '1',

@@ -1,8 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Reads until the condition holds. The limit is far above what a busy machine takes, and below that of a test. */
+/**
+ * How long a test waits, in milliseconds: far longer than a busy machine takes, also if a message is handed out again
+ * because its function was late, and less than the limit of a test.
+ */
+export const patience = 600_000
+
+/** Reads until the condition holds. */
 export async function until<T>(read: () => Promise<T> | T, holds: (value: T) => boolean): Promise<T> {
-  for (const over = Date.now() + 200_000; ; await sleep(200)) {
+  for (const over = Date.now() + patience; ; await sleep(200)) {
     const value = await read()
     if (holds(value)) return value
     if (Date.now() > over) throw new Error(`the last value is ${JSON.stringify(value)}`)

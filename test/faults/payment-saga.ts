@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { fail } from '#shared/platform/base/failure.ts'
 import { created, defineEndpoint, type Endpoint } from '#shared/platform/request/endpoint.ts'
 import { defineRoute } from '#shared/platform/request/route.ts'
@@ -103,10 +104,10 @@ export function paymentItem({ id, tenant, amount }: Payment, state: string) {
 }
 
 /** Starts a service in which a first payment with one key is in progress until it is released. */
-export async function startPending(settings: Settings) {
+export async function startPending(settings: Settings, clock = systemClock) {
   const held = Promise.withResolvers<void>()
   const provider = Object.assign(inMemoryProvider(), { conducts: ['slow'], hold: held.promise })
-  const service = await startService({ settings, extra: [payEndpoint(provider)] })
+  const service = await startService({ settings, clock, extra: [payEndpoint(provider)] })
   const call = { method: 'POST', path: '/tests/pay', as: { role: 'Editor' }, body: { amount: 5 } }
   const pay = () => service.call({ ...call, headers: { 'Idempotency-Key': 'same' } })
   const first = pay()

@@ -5,9 +5,10 @@ import type { OperationRef } from '#shared/operations/operation-store.ts'
 import { systemClock } from '#shared/platform/base/clock.ts'
 import type { Table } from '#shared/platform/table/table.ts'
 import { outcome } from '#test/support/outcome.ts'
+import { longTimeoutSettings } from '#test/support/settings.ts'
 import { startImports } from './import-service.ts'
 
-const service = await startImports()
+const service = await startImports({ settings: longTimeoutSettings })
 
 const begin = async (tenant: string, file: string | Uint8Array) =>
   (await service.upload(tenant, file)).json.operation_id as string

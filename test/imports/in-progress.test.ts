@@ -3,13 +3,15 @@ import { endAbandoned } from '#shared/operations/end-abandoned.ts'
 import { timeOf } from '#shared/platform/base/clock.ts'
 import type { Workflow } from '#shared/platform/jobs/workflow.ts'
 import { keyOf } from '#shared/platform/table/keys.ts'
-import { localSettings } from '#test/support/settings.ts'
+import { longTimeoutSettings } from '#test/support/settings.ts'
 import { editor, type RunOptions, startImports } from './import-service.ts'
 
 type Around = NonNullable<RunOptions['around']>
 
 const max = 3
-const service = await startImports({ settings: { ...localSettings, 'imports.inProgressPerTenant': max } })
+const service = await startImports({
+  settings: { ...longTimeoutSettings, 'imports.inProgressPerTenant': max },
+})
 
 let files = 0
 /** Returns a different file each time. */

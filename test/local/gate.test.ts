@@ -29,7 +29,7 @@ beforeAll(async () => {
     await installEngine((await checkPrerequisites()).python, new AbortController().signal)
   engine = await startEngine({ port, directory, origins: [page] })
   aws = engine.aws
-}, 300_000)
+})
 afterAll(async () => {
   await engine?.stop()
   await rm(directory, { recursive: true, force: true })

@@ -13,7 +13,7 @@ export async function responsesTo(host: string, targets: string[]): Promise<numb
   for (const path of targets) {
     const [hostname, port] = host.split(':')
     await new Promise<void>((resolve, reject) => {
-      const sent = request({ hostname, port, path, headers: { host }, timeout: 30_000 }, (response) => {
+      const sent = request({ hostname, port, path, headers: { host }, timeout: 300_000 }, (response) => {
         responses += 1
         response.resume().once('end', resolve)
       })

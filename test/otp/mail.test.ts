@@ -51,6 +51,16 @@ async function deliver(messageId: string, process = sender): Promise<boolean> {
   return batchItemFailures.length === 0
 }
 
+/** Delivers a message that is handled the first time, unless a busy machine is late: then again, as the queue does. */
+async function deliverHandled(messageId: string, process = sender): Promise<void> {
+  for (;;) {
+    const begun = performance.now()
+    if (await deliver(messageId, process)) return
+    // The sender waits at least so long for what is late.
+    if (performance.now() - begun < 1000) throw new Error('the message was not handled')
+  }
+}
+
 const asked = async (email = newEmail(), from: string = crypto.randomUUID()) => {
   const { json } = await requestCode(service, email, { from })
   return { id: json.message_id as string, ...(await mailOf(service, json.message_id)) }
@@ -60,7 +70,7 @@ const kept = async (id: string) => service.table.get(mailKey(id))
 describe('the mail of a code', () => {
   test('contains the code in the wording of the profile, goes only to its address, and is UTF-8', async () => {
     const { email, id, code } = await asked()
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
     expect(aws.mails).toEqual([
       {
         FromEmailAddress: 'no-reply@example.com',
@@ -78,7 +88,7 @@ describe('the mail of a code', () => {
 
   test('is recorded with its event, and its content is deleted', async () => {
     const { id } = await asked()
-    await deliver(id)
+    await deliverHandled(id)
     const item = await kept(id)
     expect(item).toMatchObject({ state: 'sent' })
     expect(item).not.toHaveProperty('sealed')
@@ -96,7 +106,7 @@ describe('the mail of a code', () => {
     const { id } = await asked()
     const other = await functions.start('send')
     await Promise.all([deliver(id), deliver(id, other)])
-    for (let n = 0; n < 3; n += 1) expect(await deliver(id, n % 2 ? sender : other)).toBe(true)
+    for (let n = 0; n < 3; n += 1) await deliverHandled(id, n % 2 ? sender : other)
     await other.kill()
     expect(aws.mails).toHaveLength(1)
   })
@@ -109,7 +119,7 @@ describe('the mail of a code', () => {
     for (const pause of aws.pauses) expect(pause).toBeGreaterThan(0)
     expect(await kept(id)).toMatchObject({ state: 'queued' })
     aws.behavior = 'taken'
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
     expect(aws.mails).toHaveLength(1)
     expect(await kept(id)).toMatchObject({ state: 'sent' })
   })
@@ -121,7 +131,7 @@ describe('the mail of a code', () => {
     // The time limit of one attempt is thus that of the delivery.
     expect(aws.attempts).toBe(1)
     aws.behavior = 'taken'
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
     expect(aws.mails).toHaveLength(1)
   })
 
@@ -130,8 +140,8 @@ describe('the mail of a code', () => {
     aws.behavior = 'taken-and-lost'
     expect(await deliver(id)).toBe(false)
     aws.behavior = 'taken'
-    expect(await deliver(id)).toBe(true)
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
+    await deliverHandled(id)
     const texts = aws.mails.map(({ Content }) => Content.Simple.Body.Text.Data)
     expect(texts).toEqual([expect.stringContaining(code), expect.stringContaining(code)])
   })
@@ -150,7 +160,7 @@ describe('the mail of a code', () => {
     expect(await deliver(id)).toBe(false)
     expect(aws.mails).toHaveLength(1)
     await moveLease(Date.now() - 1)
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
     expect(aws.mails).toHaveLength(2)
     expect(await kept(id)).toMatchObject({ state: 'sent' })
   })
@@ -158,7 +168,7 @@ describe('the mail of a code', () => {
   test('is sent for each source that requests the same code', async () => {
     const email = newEmail()
     const mails = [await asked(email), await asked(email)] as const
-    for (const { id } of mails) await deliver(id)
+    for (const { id } of mails) await deliverHandled(id)
     const texts = aws.mails.map(({ Content }) => Content.Simple.Body.Text.Data)
     expect(texts).toEqual(Array(2).fill(expect.stringContaining(mails[0].code)))
   })
@@ -167,24 +177,24 @@ describe('the mail of a code', () => {
     const [email, source] = [newEmail(), crypto.randomUUID()]
     const first = await asked(email, source)
     const second = await asked(email, source)
-    expect(await deliver(first.id)).toBe(true)
+    await deliverHandled(first.id)
     expect(aws.mails).toEqual([])
     await verifyCode(service, email, second.code)
-    expect(await deliver(second.id)).toBe(true)
+    await deliverHandled(second.id)
     behindMilliseconds = 5 * 60_000 + 1000
     const late = await asked()
-    expect(await deliver(late.id)).toBe(true)
+    await deliverHandled(late.id)
     expect(aws.mails).toEqual([])
   })
 
   test('to an address that SES does not accept is not sent, and not retried', async () => {
     const { id } = await asked(`jürgen-${newEmail()}`)
-    expect(await deliver(id)).toBe(true)
+    await deliverHandled(id)
     expect(aws.mails).toEqual([])
   })
 
   test('of an unknown code is done', async () => {
-    expect(await deliver(crypto.randomUUID())).toBe(true)
+    await deliverHandled(crypto.randomUUID())
     expect(aws.mails).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ describe.each([
     ['300 a second, 0.25 s', 300],
   ] as const)('gets %s, 95 %% of them within a second, with one call each', async (name, rate) => {
     const { acceptedASecond, ownP95, accepted, calls } = await play(name, seed)
-    expect(acceptedASecond).toBeGreaterThanOrEqual(0.93 * rate)
+    expect(acceptedASecond).toBeGreaterThanOrEqual(0.9 * rate)
     expect(ownP95).toBeLessThanOrEqual(1000)
     expect(calls).toBe(accepted)
   })

@@ -130,7 +130,7 @@ describe('a refund that is pending at the provider', () => {
     const log = { ...runtime.log, pending: () => {}, job: () => {} }
     await sweepAll({ ...runtime, log }, async () => provider)
     expect(state()).toEqual(paid)
-  }, 10_000)
+  })
 
   test('is asked about although the interrupted refunds cannot be read', async () => {
     await start(accepted)

@@ -1,5 +1,6 @@
 import { checkConcurrency } from '#lib/checks/check-concurrency.ts'
 import { stageNamed } from '#lib/stage.ts'
+import { systemClock } from '#shared/platform/base/clock.ts'
 import { idAt } from '#test/support/ids.ts'
 import { newEmail, requestCode } from '#test/support/one-time-codes.ts'
 import { outcome } from '#test/support/outcome.ts'
@@ -53,10 +54,16 @@ const rows: Row[] = [
   ['idempotency.whilePending', { status: 409 }, secondOf, ['409 CONFLICT.idempotency.in_progress', false, undefined]],
   ['idempotency.whilePending', { waitSeconds: 0 }, // The first one ends while the second one waits.
     async ({ settings }) => {
-    const { pay, release } = await startPending(settings)
-    const second = pay()
-    setTimeout(release, 500)
-    return outcome(await second)
+    let release = () => {}
+    const sleep = (milliseconds: number) => {
+      release()
+      return systemClock.sleep(milliseconds)
+    }
+    const pending = await startPending(settings, { ...systemClock, sleep })
+    release = () => void pending.release()
+    const second = await pending.pay()
+    await pending.release()
+    return outcome(second)
   }, '503 DEPENDENCY.unavailable'],
   ['errors.retryAfterSeconds', { min: 7, max: 7 }, async (tenant) => (await secondOf(tenant))[2], '7'],
   ['idempotency.anonymousScope', ['email', 'source'], async ({ service }) => {

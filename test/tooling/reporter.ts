@@ -35,7 +35,7 @@ export function slowestFiles({ testResults }: Pick<RunResults, 'testResults'>): 
 }
 
 /** How long after the run jest may still print, such as its warning about open handles. */
-const waitMs = 5000
+const waitMs = 60_000
 
 /** Prints the slowest files, and the totals of the run as the last line of all output. */
 export default class TotalsReporter {

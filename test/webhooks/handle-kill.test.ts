@@ -111,7 +111,9 @@ test('poison events of a batch are redelivered alone with a delay, and all other
   const worker = await functions.start('handle')
   const reply = await worker.send(messages(mixed))
   expect(reply.batchItemFailures).toEqual(poisons.map((id) => ({ itemIdentifier: `of-${id}` })))
-  expect(postponed.map(({ ReceiptHandle }) => ReceiptHandle)).toEqual(poisons.map((id) => `handle-of-${id}`))
+  // In any order; a call that was not answered in time is repeated.
+  const handles = new Set(postponed.map(({ ReceiptHandle }) => ReceiptHandle))
+  expect(handles).toEqual(new Set(poisons.map((id) => `handle-of-${id}`)))
   for (const { VisibilityTimeout } of postponed) expect(VisibilityTimeout).toBeGreaterThan(0)
   const ledger = await service.items(tenant, 'ledger')
   expect(ledger.map(({ refund_id }) => refund_id)).toEqual(refunds)

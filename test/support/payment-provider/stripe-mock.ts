@@ -10,7 +10,7 @@ import { withGo } from '../go.ts'
 const version = 'v0.203.0'
 const module = 'github.com/stripe/stripe-mock'
 const cache = join(import.meta.dirname, '../../../node_modules/.cache/stripe-mock')
-const readyWithinMilliseconds = 30_000
+const readyWithinMilliseconds = 120_000
 
 interface StripeMock {
   endpoint: string
