@@ -25,11 +25,10 @@ export async function listen({ aws, event_bus: bus }: Deployment) {
 
   return {
     received,
-    /** Waits until the condition holds. @throws what ended the receiving, or an error if it does not hold in time */
+    /** Waits until the condition holds, but not longer than `patience`. @throws what ended the receiving */
     async until(condition: () => boolean): Promise<void> {
       const signal = AbortSignal.timeout(patience)
-      while (!condition()) {
-        signal.throwIfAborted()
+      while (!condition() && !signal.aborted) {
         if (fault !== undefined) throw fault
         await once(changes, 'change', { signal }).catch(() => undefined)
       }

@@ -51,7 +51,6 @@ async function playUnderLoad(): Promise<void> {
     ...Array.from({ length: 4 }, (_, buyer) => buy(`buyer-${buyer}`, stopped.signal, failed.signal)),
     repeat('read', () => service.send('/v1/orders', { as: buying }), stopped.signal),
     repeat('denied', () => service.send(`/v1/orders/${firstOrder()}`, { as: onlooking }), stopped.signal),
-    hear(stopped.signal),
   ]
   try {
     await untilOrders(20)
@@ -173,11 +172,6 @@ async function repeat(
     answers.push({ kind, phase: begun === phase ? phase : 'between', answer })
     await sleep(200)
   }
-}
-
-/** Receives events as they come: the queue of the listener keeps them for five minutes. */
-async function hear(stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) await listener.until(() => stopped.aborted)
 }
 
 function firstOrder(): string {
