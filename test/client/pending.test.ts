@@ -3,7 +3,7 @@ import { serveHttp } from '#test/support/http-service.ts'
 import { localSettings, tokenFor } from '#test/support/settings.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
 import { startPending } from '../faults/payment-saga.ts'
-import { patientClock } from './patient-clock.ts'
+import { patient } from './patient.ts'
 
 const { service, release, provider } = await startPending({
   ...localSettings,
@@ -17,7 +17,7 @@ test('the client repeats a request whose key is in progress until there is an ou
   const client = commerceClient({
     baseUrl: http.base_url,
     token: () => tokenFor({ role: 'Editor' }),
-    clock: patientClock,
+    ...patient,
     async fetch(request) {
       const response = await fetch(request)
       statuses.push(response.status)

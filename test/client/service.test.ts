@@ -5,7 +5,7 @@ import { type HttpService, serveHttp } from '#test/support/http-service.ts'
 import { type Service, startService } from '#test/support/service.ts'
 import { type Identity, tokenFor } from '#test/support/settings.ts'
 import { type CommerceClient, CommerceError, commerceClient } from '../../client/commerce-client.ts'
-import { patientClock } from './patient-clock.ts'
+import { patient } from './patient.ts'
 
 const order = { cart_id: 'cart-1', amount_minor: 1999, currency: 'EUR' }
 const code = {
@@ -29,7 +29,7 @@ function clientOf(identity: Identity, changed: Partial<Parameters<typeof commerc
   return commerceClient({
     baseUrl: http.base_url,
     token: () => tokenFor({ scope, ...identity }, service.settings),
-    clock: patientClock,
+    ...patient,
     ...changed,
   })
 }

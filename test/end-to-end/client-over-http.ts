@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { patientClock } from '#test/client/patient-clock.ts'
+import { patient } from '#test/client/patient.ts'
 import { commerceClient } from '../../client/commerce-client.ts'
 import type { Deployment } from './deployment.ts'
 
@@ -9,7 +9,7 @@ export function clientOverHttp(deployment: () => Deployment): void {
     commerceClient({
       baseUrl: deployment().base_url,
       // The first call may start the function, and a second attempt would be a replay.
-      clock: patientClock,
+      ...patient,
       token: () => deployment().token({ tenant: 'client' }),
     })
 
