@@ -41,10 +41,10 @@ export function checkout(): Checkout {
 }
 
 /**
- * Moves the service of a checkout, as the ports of the shipped profile may be taken by one that runs already. A request
- * may last as long as a busy machine needs to start its function.
+ * Changes the shipped profile of a checkout: its ports may be taken by a service that runs already, and a busy machine
+ * needs longer to start a function than a request may last.
  */
-export async function useFreePorts({ file, write }: Checkout): Promise<void> {
+export async function changeProfile({ file, write }: Checkout): Promise<void> {
   const profile = 'shared/settings/profiles/local.json'
   const values = JSON.parse(file(profile))
   values['cors.allowedOrigins'] = [`http://localhost:${await freePort()}`]

@@ -90,7 +90,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
   const token = (who: Partial<TokenRequest> = {}) => {
     const request = { tenant: 'acme', role: 'Editor', sub: 'u1', ...who }
     const name = JSON.stringify(request)
-    const known = tokens.get(name) ?? issueToken({ ...request, expiresInSeconds: 86_400 })
+    const known = tokens.get(name) ?? issueToken({ expiresInSeconds: 86_400, ...request })
     tokens.set(name, known)
     return known
   }
@@ -114,6 +114,7 @@ export async function deploy(first?: Release): Promise<Deployment> {
     running.stdin.end(input)
     const closed = once(running, 'close')
     const [output, errors, [code]] = await Promise.all([text(running.stdout), text(running.stderr), closed])
+    // A busy machine did not answer it in time, as in `send`.
     if (code !== 0 && left > 0 && /\b504\b/.test(errors)) return printed(input, args, left - 1)
     if (code !== 0) throw new Error(`commerce ${args.join(' ')} ended with code ${code}: ${errors}`)
     return output.trim()

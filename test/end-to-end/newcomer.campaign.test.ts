@@ -20,7 +20,7 @@ import {
   type Walkthrough,
   walkthroughOf,
 } from '#test/support/walkthrough.ts'
-import { blocksOf, type Checkout, checkout, type Ran, useFreePorts } from './checkout.ts'
+import { blocksOf, type Checkout, changeProfile, checkout, type Ran } from './checkout.ts'
 import { sendFromReference } from './reference-page.ts'
 import { patience } from './until.ts'
 
@@ -32,7 +32,7 @@ let first: Run
 
 beforeAll(async () => {
   here = checkout()
-  await useFreePorts(here)
+  await changeProfile(here)
   readme = here.file('README.md')
   port = await freePort()
   first = await startRun(port)

@@ -38,12 +38,13 @@ describe.each([
   })
 
   test.each([
-    ['1,000 a second, 0.1 s', 1000],
-    ['2,000 a second, 0.1 s', 2000],
-    ['300 a second, 0.25 s', 300],
-  ] as const)('gets %s, 95 %% of them within a second, with one call each', async (name, rate) => {
+    ['1,000 a second, 0.1 s', 930],
+    ['2,000 a second, 0.1 s', 1860],
+    // So few events vary more: four standard deviations below the mean of 292.
+    ['300 a second, 0.25 s', 270],
+  ] as const)('gets %s, 95 %% of them within a second, with one call each', async (name, least) => {
     const { acceptedASecond, ownP95, accepted, calls } = await play(name, seed)
-    expect(acceptedASecond).toBeGreaterThanOrEqual(0.9 * rate)
+    expect(acceptedASecond).toBeGreaterThanOrEqual(least)
     expect(ownP95).toBeLessThanOrEqual(1000)
     expect(calls).toBe(accepted)
   })
