@@ -1,5 +1,6 @@
 import type { SubscriberRequest, SubscriberResponse } from '#shared/deliveries/call-subscriber.ts'
 import { createDeliveries } from '#shared/deliveries/create-deliveries.ts'
+import type { DeliveredEvent } from '#shared/deliveries/delivery.ts'
 import type { QueuedDelivery } from '#shared/deliveries/schedule-delivery.ts'
 import { sendDeliveries } from '#shared/deliveries/send-deliveries.ts'
 import { sweepDeliveries } from '#shared/deliveries/sweep-deliveries.ts'
@@ -169,8 +170,16 @@ export async function playDeliveries(scenario: DeliveryScenario): Promise<Delive
       publishedAt.set(event_id, scheduler.now)
       const occurred_at = timestamp(clock.now())
       const type = tenant === 'greedy' ? `part.${publishedAt.size % burstSubscribers}` : 'order.placed'
-      const event = { event_id, type, version: 1, occurred_at, data: { tenant_id: tenant } }
-      events.add({ group: tenant, body: JSON.stringify({ detail: event }) })
+      const detail: DeliveredEvent = {
+        event_id,
+        type,
+        version: 1,
+        occurred_at,
+        source: 'commerce-api',
+        correlation_id: event_id,
+        data: { tenant_id: tenant },
+      }
+      events.add({ group: tenant, body: JSON.stringify({ detail }) })
     }
     startCreators()
   }
