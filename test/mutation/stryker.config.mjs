@@ -16,7 +16,7 @@ export default {
   // An empty text where a code, a state, an attribute or a header belongs does not compile: the types name them.
   mutator: { excludedMutations: texts ? [] : ['StringLiteral'] },
   jest: { configFile: 'test/mutation/jest.config.mjs', enableFindRelatedTests: false },
-  ignorePatterns: ['docs', '.local', '.build', 'cdk.out', 'test/bench/peers'],
+  ignorePatterns: ['.local', '.build', 'cdk.out', 'test/bench/peers'],
   tempDirName: '.build/stryker',
   incremental: true,
   incrementalFile: `${folder}/${name}.incremental.json`,
