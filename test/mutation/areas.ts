@@ -21,7 +21,7 @@ export const areas: Record<string, { sources: string[]; tests: string[]; texts?:
   },
   money: {
     sources: ['shared/discounts/{amount-off,cart-discounts}.ts', 'shared/carts/cart.ts'],
-    tests: ['test/discounts/amounts.test.ts'],
+    tests: ['test/discounts/{amounts,carts}.test.ts'],
   },
   deliveries: {
     sources: ['shared/deliveries/*.ts'],
