@@ -222,3 +222,24 @@ describe('the events of a decision', () => {
     expect(runtime.store.all()).toEqual([one])
   })
 })
+
+describe('the audit of a decision', () => {
+  const audit = { action: 'refunds.create', target: 'refund/1' }
+
+  test('is committed with its writes, by the caller', async () => {
+    await commitOf({ writes: [put(one)], audit })
+    expect(itemsOf(runtime, 'order')).toHaveLength(1)
+    expect(itemsOf(runtime, 'audit')).toMatchObject([{ ...audit, actor_id: 'u1', correlation_id: 'corr-1' }])
+  })
+
+  test('names the requester instead, if the decision does', async () => {
+    await commitOf({ writes: [put(one)], audit: { ...audit, actor: { ...actor, sub: 'requester' } } })
+    expect(itemsOf(runtime, 'audit')).toMatchObject([{ actor_id: 'requester' }])
+  })
+
+  test('without anybody who acts is a mistake of the code', async () => {
+    context = { ...context, caller: undefined }
+    await expect(commitOf({ writes: [put(one)], audit })).rejects.toThrow('has an actor')
+    expect(runtime.store.all()).toEqual([])
+  })
+})

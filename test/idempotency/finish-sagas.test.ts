@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { newId, timestamp } from '#shared/platform/base/clock.ts'
+import { fail } from '#shared/platform/base/failure.ts'
+import { backloggedTenantsKey, maxPendingSagas } from '#shared/platform/idempotency/backlog.ts'
 import type { Saga } from '#shared/platform/idempotency/decision.ts'
 import { fingerprint, pendingRecord, recordKey } from '#shared/platform/idempotency/idempotency-record.ts'
 import { addSagaEntry, firstSagaEntry } from '#shared/platform/idempotency/pending-saga.ts'
 import { created, type Endpoint } from '#shared/platform/request/endpoint.ts'
-import { finishSagas } from '#shared/platform/request/finish-sagas.ts'
+import { finishSagas, workInTurns } from '#shared/platform/request/finish-sagas.ts'
 import type { Item } from '#shared/platform/table/keys.ts'
 import { inMemoryProvider, type Payment, payEndpoint, paymentItem } from '#test/faults/payment-saga.ts'
 import { memoryRuntime } from '#test/support/memory-runtime.ts'
@@ -146,6 +148,28 @@ describe('the sweeper of pending sagas', () => {
     expect(await sweep()).toMatchObject({ finished: 1, left: 0 })
     expect(itemsOf(runtime, 'pending-saga')).toEqual([])
     expect(provider.calls).toEqual([])
+  })
+
+  test('counts what a decision of the tenant refuses apart from what fails', async () => {
+    const { clock } = runtime
+    const down = fail('DEPENDENCY.unavailable')
+    const refused = fail('DEPENDENCY.unavailable', { refusedByTenant: true })
+    const faults = [refused, down, refused]
+    const entries = faults.map((fault) => ({ tenant: 'acme', fault }))
+    const worked = workInTurns(entries, { clock, until: clock.now() + 1 }, async ({ fault }) => {
+      throw fault
+    })
+    expect(await worked).toEqual({ finished: 0, left: 1, refused: 2, fault: down })
+  })
+
+  test('counts those that it tries again later among the pending ones of their tenant', async () => {
+    await leaveOverdue(maxPendingSagas)
+    // So many ids of one time are ahead of it.
+    runtime.clock.advance(1000)
+    provider.conducts = Array.from({ length: maxPendingSagas }, () => 'down')
+    while ((await sweep()).left > 0);
+    expect(provider.calls).toHaveLength(maxPendingSagas)
+    expect(await runtime.table.get(backloggedTenantsKey)).toMatchObject({ tenants: ['acme'] })
   })
 
   test('works on eight sagas at a time', async () => {

@@ -157,6 +157,35 @@ describe('a token', () => {
   })
 })
 
+describe('a denial names the claim of the settings', () => {
+  const claimPaths = { roles: ['realm', 'roles'], scopes: ['scp'] }
+  const required = { required_roles: ['Editor', 'Admin', 'Service'] }
+  const scoped = settingsOf({ 'auth.scopes': { 'orders.create': 'orders:write' } })
+  const factor = settingsOf({ 'auth.mfa': { operations: ['orders.create'], claim: ['amr'], value: 'mfa' } })
+  const detailsOf = (changes: Partial<Caller>, settings: Settings) => {
+    const denied = thrownBy(() => authorize(callerOf(changes), route, undefined, settings))
+    const { www_authenticate: _, ...details } = (denied as Failure).details ?? {}
+    return details
+  }
+
+  test.each<[string, Partial<Caller>, Settings, object]>([
+    [
+      'that gave no role',
+      { role: undefined, claimPaths },
+      settingsOf(),
+      { ...required, claim: claimPaths.roles },
+    ],
+    ['not for a role without the permission', { role: 'Viewer', claimPaths }, settingsOf(), required],
+    ['not for a caller without a token and a role', { role: undefined }, settingsOf(), required],
+    ['that lacks a scope', { claimPaths }, scoped, { required_scopes: ['orders:write'], claim: ['scp'] }],
+    ['not for a caller whose scopes are no claim', {}, scoped, { required_scopes: ['orders:write'] }],
+    ['that names no second factor', { claimPaths }, factor, { claim: ['amr'] }],
+    ['not for a caller without claims', {}, factor, {}],
+  ])('%s', (_, caller, settings, details) => {
+    expect(detailsOf(caller, settings)).toEqual(details)
+  })
+})
+
 describe('an API key', () => {
   const settings = settingsOf({
     'auth.scopes': { 'orders.create': 'orders:write' },
