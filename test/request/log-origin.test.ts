@@ -73,6 +73,15 @@ describe('the log line of a request', () => {
     expect(invalid).toMatchObject({ status: 400, source: accepted?.source })
   })
 
+  test('names the mail of a one-time code, of no other request', async () => {
+    const request = (email: string) => service.call({ method: 'POST', path: '/otp/request', body: { email } })
+    const mails: unknown[] = []
+    const line = await lineOf(async () => mails.push((await request('someone@example.com')).json.message_id))
+    expect(line).toMatchObject({ status: 202, mail: mails[0] })
+    expect(await lineOf(() => request('nobody'))).toMatchObject({ status: 400, mail: undefined })
+    expect((await lineOf(() => reset('192.0.2.5')))?.mail).toBeUndefined()
+  })
+
   test('holds no address', async () => {
     expect(JSON.stringify(await lineOf(() => reset('192.0.2.4')))).not.toContain('192.0.2')
   })
