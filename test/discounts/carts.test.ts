@@ -7,12 +7,9 @@ describe('the id of a cart', () => {
     expect(is(CartId, id)).toBe(true)
   })
 
-  test.each(['', ' cart', 'cart ', 'a cart', 'a\ncart', 'cårt', 'c'.repeat(256), 1, null])(
-    'is not %j',
-    (id) => {
-      expect(is(CartId, id)).toBe(false)
-    },
-  )
+  test.each([' cart', 'cart ', 'a\ncart', 'cårt'])('is not %j', (id) => {
+    expect(is(CartId, id)).toBe(false)
+  })
 })
 
 describe('the next version of a cart', () => {
@@ -30,7 +27,7 @@ describe('the next version of a cart', () => {
     expect(nextVersion(before, at)).toBe(expected)
   })
 
-  test('is 1 or more', () => {
+  test('is at least 1', () => {
     expect(nextVersion(undefined, 0)).toBe(1)
   })
 })

@@ -157,32 +157,33 @@ describe('a token', () => {
   })
 })
 
-describe('a denial names the claim of the settings', () => {
+describe('a denial', () => {
   const claimPaths = { roles: ['realm', 'roles'], scopes: ['scp'] }
-  const required = { required_roles: ['Editor', 'Admin', 'Service'] }
-  const scoped = settingsOf({ 'auth.scopes': { 'orders.create': 'orders:write' } })
-  const factor = settingsOf({ 'auth.mfa': { operations: ['orders.create'], claim: ['amr'], value: 'mfa' } })
-  const detailsOf = (changes: Partial<Caller>, settings: Settings) => {
-    const denied = thrownBy(() => authorize(callerOf(changes), route, undefined, settings))
-    const { www_authenticate: _, ...details } = (denied as Failure).details ?? {}
-    return details
-  }
+  const inRoles = { required_roles: ['Editor', 'Admin', 'Service'] }
+  const inScopes = { required_scopes: ['orders:write'] }
+  const settings = settingsOf({
+    'auth.scopes': { 'orders.create': 'orders:write' },
+    'auth.mfa': { operations: ['orders.create'], claim: ['amr'], value: 'mfa' },
+  })
+  const scopes = new Set(['orders:write'])
 
-  test.each<[string, Partial<Caller>, Settings, object]>([
+  test.each<[string, Partial<Caller>, string, object]>([
     [
-      'that gave no role',
+      'names the claim of the role if the token gives none',
       { role: undefined, claimPaths },
-      settingsOf(),
-      { ...required, claim: claimPaths.roles },
+      'AUTHZ.role.denied',
+      { ...inRoles, claim: ['realm', 'roles'] },
     ],
-    ['not for a role without the permission', { role: 'Viewer', claimPaths }, settingsOf(), required],
-    ['not for a caller without a token and a role', { role: undefined }, settingsOf(), required],
-    ['that lacks a scope', { claimPaths }, scoped, { required_scopes: ['orders:write'], claim: ['scp'] }],
-    ['not for a caller whose scopes are no claim', {}, scoped, { required_scopes: ['orders:write'] }],
-    ['that names no second factor', { claimPaths }, factor, { claim: ['amr'] }],
-    ['not for a caller without claims', {}, factor, {}],
-  ])('%s', (_, caller, settings, details) => {
-    expect(detailsOf(caller, settings)).toEqual(details)
+    ['names no claim of a role that is known', { role: 'Viewer', claimPaths }, 'AUTHZ.role.denied', inRoles],
+    ['names no claim of a role without a token', { role: undefined }, 'AUTHZ.role.denied', inRoles],
+    ['names the claim of a scope', { claimPaths }, 'AUTHZ.scope.token', { ...inScopes, claim: ['scp'] }],
+    ['names no claim of a scope without a token', {}, 'AUTHZ.scope.token', inScopes],
+    ['names the claim of a second factor', { scopes, claimPaths }, 'POLICY.mfa.required', { claim: ['amr'] }],
+    ['names no claim of a second factor without a token', { scopes }, 'POLICY.mfa.required', {}],
+  ])('%s', (_, caller, code, expected) => {
+    const denied = thrownBy(() => authorize(callerOf(caller), route, undefined, settings)) as Failure
+    const { www_authenticate: _challenge, ...details } = denied.details ?? {}
+    expect([denied.code, details]).toEqual([code, expected])
   })
 })
 
