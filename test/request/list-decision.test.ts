@@ -145,6 +145,15 @@ describe('the count', () => {
     expect(counted.count).toBeNull()
     expect(counted).not.toHaveProperty('count_strategy')
   })
+
+  test('that fails, fails the page', async () => {
+    let reads = 0
+    runtime.beforeCall = ({ name }) => {
+      if (name === 'read-range') reads += 1
+      if (reads === 2) throw Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' })
+    }
+    await expect(decide({}, { settings: exact as never })).rejects.toThrow('gone')
+  })
 })
 
 describe('the entity tag of a page', () => {
@@ -190,9 +199,13 @@ describe('the units of searches', () => {
   })
   const counters = () => runtime.store.all().filter(({ pk }) => pk.startsWith('rate#'))
 
+  /** Its second match is among the first ten items, and its page is not complete after one read. */
+  const early = { 'type.in': 'type-3,type-4', page_size: '1' }
+
   test.each<[string, Record<string, string>, How?]>([
     ['without filters', { page_size: '100' }],
     ['with a filter that enough items pass', { type: 'percent' }],
+    ['that finds its matches in a second read', { ...early, sort: 'id.asc' }],
     ['that finds its items by their keys', { 'id.in': '00000000-0000-8000-8000-000000000000', type: 'x' }],
     ['with a count of few items', {}, { tenant: 'small', settings: { 'lists.count': 'exact' } }],
   ])('are not counted by a page %s', async (_, query, how = {}) => {
@@ -207,6 +220,14 @@ describe('the units of searches', () => {
     // Some 305 items of 200 bytes.
     expect(total).toBeGreaterThan(8)
     expect(total).toBeLessThan(20)
+  })
+
+  test('by code are counted from the second read on, because each item takes a unit', async () => {
+    for (const code of codes) await store.softDelete(code, false)
+    await decide({ page_size: '1', sort: 'code.asc' })
+    expect(counting).toEqual([])
+    await decide({ ...early, sort: 'code.asc', include_deleted: 'true' })
+    expect(counting).toEqual(['get', 'update', 'put'])
   })
 
   test('are counted although the page fails', async () => {
