@@ -71,9 +71,9 @@ export const languages = {
     missing: () =>
       missingUnless(
         'php',
-        ['-r', 'require "GuzzleHttp/autoload.php"; echo PHP_VERSION;'],
+        ['-r', 'require "GuzzleHttp/autoload.php"; mb_strlen(""); echo PHP_VERSION;'],
         /^8\.[1-9]/,
-        'there is no PHP from 8.1 on with Guzzle',
+        'there is no PHP from 8.1 on with Guzzle and mbstring',
       ),
     generate: phpClient,
   },
