@@ -17,9 +17,9 @@ is one more unit; DynamoDB Local counts it twice within a transaction. A replay 
 Local charges nothing for it, AWS what the transaction would have cost.
 
 An order has an entry by its cart, of two units: a caller who lost the answer finds it. The first refund of a process also reads the
-account, the tenants with too many pending sagas and the mark of a restore, and remembers them for half a minute. A cart with
-two codes also holds the events about them, and is longer than 1 KB. A search sizes each read by what it has found, so one in vain
-reads more units in fewer requests.
+account, the tenants with too many pending sagas and the mark of a restore, and remembers them for half a minute. A refused refund
+reads the lock of its charge before it releases it. A cart with two codes also holds the events about them, and is longer than 1 KB.
+A search sizes each read by what it has found, so one in vain reads more units in fewer requests.
 
 | Request | Status | Requests | Read units | Write units | Index entries |
 |---|---|---|---|---|---|
